@@ -1,0 +1,40 @@
+"""One place that starts Taichi, quietly and once, and resolves the device."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from video2phys.errors import MissingBackend
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+@cache
+def taichi() -> ModuleType:
+    """The taichi module, initialised for the CPU with its offline cache.
+
+    The banner is switched off before the import, because it would go to stdout where results belong.
+    """
+    os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+    os.environ.setdefault("TI_LOG_LEVEL", "error")
+    import taichi as ti
+
+    ti.init(arch=ti.cpu, log_level=ti.ERROR, offline_cache=True, cpu_max_num_threads=os.cpu_count() or 1)
+    return ti
+
+
+def resolve_device(name: str) -> str:
+    """'auto' | 'cpu' | 'cuda' to the device really used. Raises MissingBackend for cuda without one."""
+    if name == "cpu":
+        return "cpu"
+    import torch
+
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise MissingBackend(
+            "device cuda was asked for and there is none.", fix="Use --device cpu, or install a CUDA build of torch."
+        )
+    return "cuda" if there else "cpu"

@@ -1,0 +1,1 @@
+"""Reconstruct each object: Gaussians for its look, particles and a surface for its matter."""

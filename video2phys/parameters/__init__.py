@@ -1,0 +1,1 @@
+"""Fit a differentiable simulation to the states: values, intervals, verdicts."""

@@ -1,0 +1,15 @@
+"""Progress is a callable passed in; library code never prints."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called as progress(share, text): share of the stage done in 0..1, and what is being done."""
+
+    def __call__(self, share: float, text: str = "") -> None: ...
+
+
+def silent(share: float, text: str = "") -> None:
+    """The default: say nothing."""

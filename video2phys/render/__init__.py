@@ -1,0 +1,1 @@
+"""Differentiable images. Knows nothing of stages."""

@@ -1,0 +1,1 @@
+"""Differentiable motion. Knows nothing of stages."""

@@ -1,0 +1,1 @@
+"""Residuals in, estimates with uncertainty out. Knows nothing of stages."""

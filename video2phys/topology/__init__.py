@@ -1,0 +1,1 @@
+"""What the motion says about the interior."""

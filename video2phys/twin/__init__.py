@@ -1,0 +1,1 @@
+"""Files that a simulator loads, checked in it, and the report."""
