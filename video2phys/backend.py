@@ -34,7 +34,5 @@ def resolve_device(name: str) -> str:
 
     there = torch.cuda.is_available()
     if name == "cuda" and not there:
-        raise MissingBackend(
-            "device cuda was asked for and there is none.", fix="Use --device cpu, or install a CUDA build of torch."
-        )
+        raise MissingBackend("device cuda was asked for and there is none.", fix="Use --device cpu, or install a CUDA build of torch.")
     return "cuda" if there else "cpu"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from video2phys.progress import Progress, silent
 
@@ -15,3 +16,4 @@ class Context:
     device: Literal["cpu", "cuda"] = "cpu"
     seed: int = 0
     progress: Progress = silent
+    record: Mapping[str, Any] = field(default_factory=dict)  # the run so far: timings_s, versions, device, capture

@@ -35,9 +35,7 @@ def load(kind: type[T], folder: Path) -> T:
             arrays = {name: file[name] for name in file.files}
         return _decode(kind, tree, arrays, folder)
     except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise BadInput(
-            f"{folder} does not hold a readable {kind.__name__}: {error}", fix="Rerun the stage that makes it."
-        ) from error
+        raise BadInput(f"{folder} does not hold a readable {kind.__name__}: {error}", fix="Rerun the stage that makes it.") from error
 
 
 def _encode(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:

@@ -80,7 +80,7 @@ class Camera:
         R, t = self.world_to_camera[:3, :3], self.world_to_camera[:3, 3]
         one, zero = np.ones_like(uv[..., :1]), np.zeros_like(uv[..., :1])
         if self.model == "orthographic":
-            return (np.concatenate([uv, zero], -1) - t) @ R, np.broadcast_to(R[2], uv.shape[:-1] + (3,))
+            return (np.concatenate([uv, zero], -1) - t) @ R, np.broadcast_to(R[2], (*uv.shape[:-1], 3))
         d = np.concatenate([uv, one], -1) @ R
         return np.broadcast_to(-R.T @ t, d.shape), d / np.linalg.norm(d, axis=-1, keepdims=True)
 
@@ -241,9 +241,7 @@ class StateTrack:
     kind: Literal["centroid", "planar", "pose", "affine"]  # which of the fields below are measured
     position: np.ndarray  # [length unit] (T, O, 3) of the body origin; NaN where not valid
     position_sigma: np.ndarray  # [length unit] (T, O, 3) one standard deviation; inf along an unseen direction
-    rotation: (
-        np.ndarray
-    )  # (T, O, 4) quaternion; identity for "centroid"; planar = about world -y (clockwise in the image is negative)
+    rotation: np.ndarray  # (T, O, 4) quaternion; identity for "centroid"; planar = about world -y (clockwise in the image is negative)
     rotation_sigma: np.ndarray  # [rad] (T, O, 3) about world axes; inf where not measured
     deformation: np.ndarray | None  # (T, O, 3, 3) affine only, full gradient F (rotation then stays identity)
     deformation_sigma: np.ndarray | None  # (T, O) one number for the nine entries
