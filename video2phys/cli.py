@@ -1,0 +1,318 @@
+"""The command line: stdout carries results, stderr carries progress, heavy packages load on use."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from video2phys import __version__
+from video2phys.errors import BadInput, V2PError
+
+if TYPE_CHECKING:
+    from video2phys.types import Parameters
+
+NOT_CONVERGED = 5
+INTERRUPTED = 130
+
+
+class Group(typer.core.TyperGroup):
+    """Turns errors a user can mend into two lines and an exit code; bugs keep their traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except V2PError as error:
+            failure = error
+        except OSError as error:
+            failure = _system(error)
+            if failure is None:
+                raise
+        except KeyboardInterrupt:
+            typer.echo("interrupted: what was finished is kept, run the same command to go on.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        typer.secho(f"error: {failure}\n  fix: {failure.fix}", err=True)
+        raise typer.Exit(failure.exit_code)
+
+
+def _system(error: OSError) -> BadInput | None:
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return BadInput(f"the disk is full{where}.", fix="Free space or choose another folder with -o, then run the same command again.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return BadInput(f"no permission to read or write{where}.", fix="Choose another folder with -o, or change its permissions.")
+    return None
+
+
+app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+CaptureArg = Annotated[Path, typer.Argument(help="Folder of video (or a video file).")]
+RunArg = Annotated[Path, typer.Argument(help="Folder that `video2phys run` wrote.")]
+OutOption = Annotated[Path | None, typer.Option("-o", "--out", help="Run folder. Default: runs/NAME.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="YAML file of settings that differ from the defaults.")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="One setting, a.b=value. May be repeated.")]
+DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
+VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Say every step of every stage.")]
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """From a folder of video to physical parameters with error bars, a hidden interior and a digital twin."""
+    if show:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    capture: CaptureArg,
+    out: OutOption = None,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    from_: Annotated[str, typer.Option("--from", help="Rerun from this stage on.")] = "",
+    until: Annotated[str, typer.Option(help="Stop after this stage.")] = "twin",
+    force: Annotated[str, typer.Option(help="Rerun this stage and what follows.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print which stages would run, and why.")] = False,
+    device: DeviceOption = "auto",
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Capture folder in, parameters, report and twin out."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise BadInput(f"'{device}' is no device.", fix="Use auto, cpu or cuda.")
+    from video2phys.config import resolve
+
+    settings = resolve(config, set_)
+    _go(capture, out or _default_out(capture), settings, device, from_, until, force, dry_run, json_, quiet, verbose)
+
+
+def _default_out(capture: Path) -> Path:
+    return Path("runs") / capture.expanduser().resolve().stem
+
+
+def _go(
+    capture: Path | None, out: Path, settings: Any, device: str, start: str, until: str, force: str,
+    dry_run: bool, json_: bool, quiet: bool, verbose: bool,
+) -> None:  # fmt: skip
+    from video2phys.backend import resolve_device
+    from video2phys.pipeline import execute, plan
+    from video2phys.run import Run
+    from video2phys.types import Status
+
+    chosen = resolve_device(device)
+    opened = Run.open(out, capture)
+    if dry_run:
+        for step in plan(opened, settings, chosen, start=start, until=until, force=force):
+            typer.echo(f"{step.stage.name:11s} {'run:  ' + step.why if step.why else 'keep'}")
+        return
+    with opened as run_, _progress(quiet, verbose) as progress:
+        steps = plan(run_, settings, chosen, start=start, until=until, force=force)
+        run_.describe(settings, device, chosen)
+        made = execute(run_, steps, settings, chosen, progress=progress)
+    if "parameters" in made:
+        _print(made, run_, json_)
+        if made["parameters"].status is not Status.CONVERGED:
+            raise typer.Exit(NOT_CONVERGED)
+    elif json_:
+        typer.echo(json.dumps({"run": str(run_.folder), "stages": list(made)}))
+    else:
+        typer.echo(str(run_.folder))
+
+
+@contextmanager
+def _progress(quiet: bool, verbose: bool) -> Iterator[Any]:
+    """Progress bars on stderr, one per stage; plain lines where stderr is no terminal or with -v."""
+    from video2phys.progress import silent
+
+    if quiet:
+        yield lambda stage: silent
+        return
+    if verbose or not sys.stderr.isatty():
+        yield _plain_progress(verbose)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.fields[stage]:11s}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+
+        def stage(name: str) -> Any:
+            task = bars.add_task("", total=1.0, stage=name)
+            return lambda share, text="": bars.update(task, completed=share, description=text)
+
+        yield stage
+
+
+def _plain_progress(verbose: bool) -> Any:
+    def stage(name: str) -> Any:
+        typer.echo(f"{name} ...", err=True)
+        return lambda share, text="": typer.echo(f"{name} {share:4.0%} {text}", err=True) if verbose and text else None
+
+    return stage
+
+
+def _print(made: dict[str, Any], run_: Any, json_: bool) -> None:
+    from video2phys.result import summary, table
+
+    parameters: Parameters = made["parameters"]
+    others = [made[name] for name in made if name != "parameters"]
+    warnings = tuple(w for artefact in others for w in artefact.warnings)
+    topology = made.get("topology")
+    extra = tuple(p for p in (topology.mass, topology.center, topology.inertia) if p) if topology else ()
+    tree = summary(parameters, run_.record(), warnings, extra)
+    if json_:
+        typer.echo(json.dumps(tree, indent=1))
+        return
+    from rich.console import Console
+
+    console = Console(soft_wrap=False)
+    console.print(table(tree))
+    if tree["advice"]:
+        console.print(f"status: {tree['advice']}")
+    for warning in tree["warnings"]:
+        console.print(f"warning: {warning}", markup=False)
+    if topology:
+        console.print(f"interior: {topology.statement}", markup=False)
+    report = run_.folder / "twin" / "report.html"
+    console.print(f"report: {report}" if report.exists() else f"run: {run_.folder}", markup=False)
+
+
+def _stage_command(name: str, summary: str) -> None:
+    def command(
+        target: Annotated[Path, typer.Argument(help="A run folder, or a capture.")],
+        out: OutOption = None,
+        config: ConfigOption = None,
+        set_: SetOption = None,
+        force: Annotated[bool, typer.Option("--force", help="Run even when nothing changed.")] = False,
+        device: DeviceOption = "auto",
+        json_: JsonOption = False,
+        quiet: QuietOption = False,
+        verbose: VerboseOption = False,
+    ) -> None:
+        from video2phys.config import resolve
+        from video2phys.run import Run
+
+        known = (target / "run.json").is_file()
+        place = target if known else out or _default_out(target)
+        recorded = Run.open(place, None).record().get("config") if (place / "run.json").is_file() else None
+        settings = resolve(config, set_, start=recorded)
+        _go(None if known else target, place, settings, device, "", name, name if force else "", False, json_, quiet, verbose)
+
+    command.__doc__ = summary
+    app.command(name)(command)
+
+
+_stage_command("frames", "Decode, undistort, put on one clock, find the moving object.")
+_stage_command("gaussians", "Reconstruct the object: Gaussians, surface, particles.")
+_stage_command("states", "Where the object is in each frame, with a sigma.")
+_stage_command("parameters", "Fit the simulation: values, intervals, verdicts.")
+_stage_command("topology", "What the motion says about the interior.")
+_stage_command("twin", "Files for simulators, checked in them, and the report.")
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(help="Capture folder.")]) -> None:
+    """Write a commented capture.yaml into a capture folder."""
+    from video2phys.frames.capture import TEMPLATE
+
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is no folder.", fix="Give the folder that holds your video.")
+    file = folder / "capture.yaml"
+    if file.exists():
+        raise BadInput(f"{file} is already there.", fix="Edit it, or remove it first.")
+    file.write_text(TEMPLATE)
+    typer.echo(str(file))
+
+
+@app.command()
+def doctor(json_: JsonOption = False) -> None:
+    """Versions, devices and back-ends that are really there."""
+    from video2phys.doctor import examine
+
+    findings = examine()
+    if json_:
+        typer.echo(json.dumps([vars(f) for f in findings], indent=1))
+    else:
+        for f in findings:
+            typer.echo(f"{'ok  ' if f.ok else 'MISS' if f.required else 'none'} {f.name:15s} {f.detail}")
+    if any(f.required and not f.ok for f in findings):
+        raise typer.Exit(4)
+
+
+@app.command()
+def show(run_folder: RunArg, json_: JsonOption = False) -> None:
+    """The result of a run."""
+    from video2phys.pipeline import STAGES
+    from video2phys.run import Run
+
+    run_ = Run.open(run_folder)
+    made = {name: run_.load(name, stage.makes) for name, stage in STAGES.items() if (run_.folder / name).is_dir()}
+    made.setdefault("parameters", None)
+    if made["parameters"] is None:
+        run_.load("parameters", STAGES["parameters"].makes)  # says what to run
+    _print(made, run_, json_)
+
+
+@app.command()
+def export(
+    run_folder: RunArg,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write to.")],
+    format_: Annotated[str, typer.Option("--format", help="mjcf, json, ply, obj or all.")] = "all",
+) -> None:
+    """Copy the twin's files of one format (and what they refer to) into a folder."""
+    import shutil
+
+    from video2phys.run import Run
+    from video2phys.types import Twin
+
+    twin = Run.open(run_folder).load("twin", Twin)
+    formats = sorted({f.format for f in twin.files})
+    if format_ != "all" and format_ not in formats:
+        raise BadInput(f"this twin has no '{format_}'.", fix=f"It has: {', '.join(formats)}.")
+    wanted = {"mjcf", "obj"} if format_ == "mjcf" else {format_}  # an MJCF refers to its meshes
+    for file in (f for f in twin.files if format_ == "all" or f.format in wanted):
+        target = out / file.path
+        if not (twin.folder / file.path).is_file():
+            continue  # a format that was refused: its check says why
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(twin.folder / file.path, target)
+        typer.echo(str(target))
+
+
+@app.command()
+def simulate(
+    run_folder: RunArg,
+    seconds: Annotated[float, typer.Option(min=0.001, help="How long.")] = 2.0,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV file; default: stdout.")] = None,
+) -> None:
+    """Run the twin in MuJoCo from the video's initial state: time, position, quaternion as CSV."""
+    from video2phys.run import Run
+    from video2phys.twin.replay import simulate_csv
+    from video2phys.types import Twin
+
+    twin = Run.open(run_folder).load("twin", Twin)
+    text = simulate_csv(twin, seconds)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text)
+
+
+def main() -> None:
+    """Entry point."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
