@@ -1,0 +1,74 @@
+"""What is known of the captures that evaluate.py runs: stated by their sources, or written by the simulator that made them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import yaml
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A known value and how an error against it is counted."""
+
+    name: str
+    value: float | None
+    kind: Literal["relative", "log10", "absolute"] = "relative"
+    component: int | None = None
+    obj: int | None = None
+
+    def error(self, value: float) -> float:
+        """Signed error of `value`."""
+        assert self.value is not None
+        if self.kind == "log10":
+            return math.log10(value / self.value)
+        return value - self.value if self.kind == "absolute" else value / self.value - 1
+
+
+# Stated or measured by the sources of the real captures (../shared/data/real/README.md).
+REAL = {
+    "sliding_block_R1": [Truth("friction", 0.325), Truth("acceleration_px", 345.0), Truth("slope", 21.96, "absolute")],
+    "sliding_block_R4": [Truth("friction", 0.325), Truth("acceleration_px", 890.0), Truth("slope", 29.09, "absolute")],
+    "projectile_30deg": [Truth("launch_speed", 2.726), Truth("launch_angle", 30.0, "absolute"), Truth("px_per_m", 316.0)],
+    "ball_drop": [Truth("gravity", 9.81)],
+}
+
+
+def stated(capture: Path) -> list[Truth]:
+    """Known parameters of a capture: from the table above, or from truth.yaml beside it."""
+    file = next((f for f in (capture / "truth.yaml", capture.parent / "truth.yaml") if f.is_file()), None)
+    if file is None:
+        return REAL.get(capture.name, [])
+    truth = yaml.safe_load(file.read_text())
+    if "materials" in truth:
+        material = truth["materials"][0]
+        found = [Truth("youngs_modulus", material["E"], "log10")] if "E" in material else []
+        found += [Truth("poisson_ratio", material["nu"], "absolute")] if "nu" in material else []
+        return found
+    impacts = [hit["e"] for hit in truth["restitution"]["impacts"]] or [truth["restitution"]["drop_test"]]
+    return [Truth("friction", truth["contact"]["friction"]), Truth("restitution", float(np.mean(impacts)), "absolute")]
+
+
+def scene_checks(capture: Path, made: dict[str, Any]) -> list[dict[str, Any]]:
+    """Paths held against truth.npz: RMS distance of the measured and of the predicted centre [m]."""
+    file = next((f for f in (capture / "truth.npz", capture.parent / "truth.npz") if f.is_file()), None)
+    if file is None or capture.name == "pacnerf":  # the truth is stored in the z-up world
+        return []
+    with np.load(file, allow_pickle=False) as data:
+        center = next((data[k] for k in ("position", "positions", "pos", "com") if k in data.files), None)
+        if center is None and "particles" in data.files:
+            center = data["particles"].mean(1)
+    if center is None:
+        return []
+    states, parameters = made["states"], made["parameters"]
+    checks = []
+    for name, path in (("measured", states.position[:, 0]), ("predicted", parameters.position[:, 0])):
+        n = min(len(path), len(center))
+        apart = np.linalg.norm(path[:n] - center[:n], axis=1)
+        rms = float(np.sqrt(np.nanmean(apart**2))) if np.isfinite(apart).any() else None
+        checks.append({"parameter": f"centre_rms_{name}", "value": rms, "unit": "m", "truth": 0.0, "error": rms})
+    return checks
