@@ -34,7 +34,7 @@ def load(kind: type[T], folder: Path) -> T:
         with np.load(folder / "arrays.npz", allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         return _decode(kind, tree, arrays, folder)
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise BadInput(f"{folder} does not hold a readable {kind.__name__}: {error}", fix="Rerun the stage that makes it.") from error
 
 
