@@ -129,6 +129,7 @@ class About:
     gravity_free: bool = False  # gravity is to be estimated
     ground: Plane | None = None
     ground_auto: bool = False  # a support exists or may exist: find it from the motion
+    incline_deg: float | None = None  # [deg] known angle of the support with the horizontal; which way it falls is found from the motion
     size: tuple[float, float, float] | None = None  # [m] bounding box of the object
     diameter: float | None = None  # [m]
     mass: float | None = None  # [kg]
