@@ -14,4 +14,4 @@ class Settings(BaseModel):
     max_frames: int = Field(1500, ge=2, description="Frames read from each view, counted from `start`.")
     start: float = Field(0.0, ge=0, description="First moment used [s], on the corrected clock.")
     stop: float | None = Field(None, gt=0, description="Last moment used [s]; null = the end of the clip.")
-    white_key: bool = Field(False, description="Take the pixels that are not white as the object, where a capture has a pure white background.")
+    white_key: bool = Field(False, description="Take what is not white as the object, where the background is pure white.")

@@ -1,0 +1,46 @@
+"""Which layout a capture has, judged by what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from video2phys.errors import BadInput
+from video2phys.frames.capture import Capture
+from video2phys.frames.layouts import folder, nerfstudio, pacnerf
+from video2phys.frames.layouts.source import Layout
+
+Reader = Callable[[Path, Capture, "np.ndarray | None"], Layout]
+FOREIGN = {  # a file that betrays a layout which is not read, and its name
+    "sparse": "COLMAP",
+    "colmap": "COLMAP",
+    "calibrate.pkl": "PhysTwin",
+    "camera.json": "Spring-Gaus",
+    "dynamic": "Spring-Gaus",
+    "point_cloud": "trained Gaussian splats",
+}
+
+
+def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
+    """The layout of `capture`, a folder or one video file. `up` gives the turn to z up for a layout's own up axis.
+
+    Raises BadInput for a folder that holds nothing to read, or a layout that is known and not read.
+    """
+    if capture.is_file():
+        return folder.single(capture, keys, up("z"))
+    if (capture / "transforms.json").is_file():
+        return nerfstudio.read(capture, keys, up("z"))
+    if (capture / "all_data.json").is_file():
+        return pacnerf.read(capture, keys, up("y"))
+    if any(capture.glob("transforms_*.json")):
+        return nerfstudio.read(capture, keys, up("z"))
+    if keys.video is None and keys.videos is None and not folder.holds_video(capture):
+        for file, name in FOREIGN.items():
+            if (capture / file).exists():
+                raise BadInput(
+                    f"{capture} looks like {name} ({file}), a layout that is not read.",
+                    fix="Give videos, or transforms.json as nerfstudio writes it (docs/formats.md).",
+                )
+    return folder.read(capture, keys, up("z"))
