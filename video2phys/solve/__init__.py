@@ -1,1 +1,1 @@
-"""Residuals in, estimates with uncertainty out. Knows nothing of stages."""
+"""Residuals in, estimates with uncertainty out. Knows nothing of what is being fitted."""

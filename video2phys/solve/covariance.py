@@ -1,0 +1,163 @@
+"""From a fit to values with 95 % intervals and verdicts.
+
+The formal covariance is that of residuals with unit variance. It is multiplied by
+- the reduced chi-square, never below 1: a model that misses the data by more than their sigma is not certain of itself;
+- the integrated autocorrelation time of the residuals, never below 1: neighbouring frames that err alike count once
+  (effective sample size n / tau; Sokal 1997).
+
+Verdicts: a parameter is
+- at bound: it lies on a bound and the data push it outwards; its interval is one-sided;
+- not identified: it has no effect, its interval is infinite, or covers more than 80 % of the allowed range;
+- identified: the half-width of its interval is under 25 % of the value, or, for a linear quantity between two finite
+  bounds (a friction, a ratio), under 10 % of that range;
+- weak: anything between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.solve.levenberg import Estimate
+from video2phys.solve.normal import null_directions
+from video2phys.solve.space import Free, Space
+from video2phys.types import Parameter, Status, Verdict
+
+IDENTIFIED_SHARE = 0.25  # of the value
+IDENTIFIED_RANGE = 0.10  # of a bounded range
+COVERS = 0.80  # of the allowed range
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the formal covariance is widened."""
+
+    chi2: float  # reduced chi-square
+    tau: float  # integrated autocorrelation time of the residuals, in samples
+    dof: float  # effective degrees of freedom
+
+    @property
+    def factor(self) -> float:
+        """Multiplies the formal covariance."""
+        return max(self.chi2, 1.0) * max(self.tau, 1.0)
+
+
+def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = None) -> Spread:
+    """Widening of the covariance; residual (M,) is read as (M / channels, channels), time first.
+
+    `pushed` (P,) bool: parameters that a bound holds back. What they would mend without it is taken off the residual first,
+    else the misfit that the bound causes would pass for noise.
+    """
+    r = estimate.residual
+    if pushed is not None and pushed.any():
+        J = estimate.jacobian[:, pushed]
+        r = r - J @ np.linalg.lstsq(J, r, rcond=None)[0]
+    used = int(np.isfinite(np.diag(estimate.covariance)).sum())
+    moving = r[np.abs(r) > 0] if len(r) else r  # a masked measurement is an exact zero and carries no information
+    tau = autocorrelation_time(r.reshape(-1, channels) if channels and len(r) % max(channels, 1) == 0 else r[:, None])
+    dof = len(moving) / tau - used
+    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, max(dof, 1.0))
+
+
+def autocorrelation_time(series: np.ndarray) -> float:
+    """1 + 2 sum of the autocorrelations of (T, C), averaged over channels, up to the first one inside the noise 2 / sqrt(n)."""
+    x = np.asarray(series, float)
+    n = x.shape[0]
+    power = (x**2).sum()
+    if n < 8 or power <= 0:
+        return 1.0
+    noise = 2 / np.sqrt(max((np.abs(x) > 0).sum(), 1))
+    tau = 1.0
+    for lag in range(1, n // 3):
+        rho = (x[lag:] * x[:-lag]).sum() / power
+        if rho < noise:
+            break
+        tau += 2 * rho
+    return float(tau)
+
+
+def correlation(estimate: Estimate) -> np.ndarray:
+    """(P, P); zero off the diagonal where a variance is infinite."""
+    C = np.where(np.isfinite(estimate.covariance), estimate.covariance, 0.0)
+    s = np.sqrt(np.maximum(np.diag(C), 0))
+    known = np.isfinite(np.diag(estimate.covariance)) & (s > 0)
+    out = np.eye(len(s))
+    k = np.flatnonzero(known)
+    out[np.ix_(k, k)] = C[np.ix_(k, k)] / np.outer(s[k], s[k])
+    return np.clip(out, -1, 1)
+
+
+def parameters(
+    estimate: Estimate, space: Space, laws: Mapping[str, str] | None = None, *, channels: int = 1, level: float = 0.95
+) -> tuple[Parameter, ...]:
+    """One Parameter per free scalar, in order. `laws` maps a name to its constitutive model or convention."""
+    from scipy.stats import t
+
+    u, gradient = space.to_internal(estimate.values), estimate.jacobian.T @ estimate.residual
+    bounds = [_bound(f, *at) for f, *at in zip(space.free, u, space.lower, space.upper, gradient, strict=True)]
+    widened = spread(estimate, channels, np.array([b != "" for b in bounds], bool))
+    sigma = np.sqrt(np.diag(estimate.covariance) * widened.factor)
+    two, one = t.ppf(0.5 + level / 2, widened.dof), t.ppf(level, widened.dof)
+    mixed = _null_notes(estimate, space)
+    out = []
+    for k, f in enumerate(space.free):
+        law = (laws or {}).get(f.name, "")
+        bound = bounds[k]
+        reach = sigma[k] * (one if bound else two)
+        low, high = u[k] - reach, u[k] + reach
+        if bound:
+            low, high = (u[k], high) if bound == "lower" else (low, u[k])
+        verdict, note = _verdict(f, estimate, u[k], low, high, space.lower[k], space.upper[k], bound)
+        note = mixed.get(f.name, note)
+        known = np.isfinite(reach) and estimate.status is not Status.UNSTABLE
+        interval = [_physical(f, max(low, space.lower[k])), _physical(f, min(high, space.upper[k]))] if known else None
+        out.append(Parameter(f.name, float(estimate.values[k]), f.unit, interval, verdict, law, note))
+    return tuple(out)
+
+
+def _physical(f: Free, u: float) -> float:
+    return float(10.0**u if f.scale == "log" else u)
+
+
+def _bound(f: Free, u: float, lower: float, upper: float, gradient: float) -> str:
+    """ "lower" or "upper" when the value lies on that bound and the data push outwards, else ""."""
+    slack = 1e-6 * (upper - lower) if f.bounded else 1e-9 * max(abs(u), 1.0)
+    if u <= lower + slack and gradient >= 0:
+        return "lower"
+    return "upper" if u >= upper - slack and gradient <= 0 else ""
+
+
+def _verdict(f: Free, estimate: Estimate, u: float, low: float, high: float, lower: float, upper: float, bound: str) -> tuple[Verdict, str]:
+    if f.name in estimate.frozen:
+        return Verdict.NOT_IDENTIFIED, "no effect on the predicted motion"
+    if not np.isfinite(high - low) or estimate.status is Status.UNSTABLE:
+        return Verdict.NOT_IDENTIFIED, "the motion does not fix it"
+    if f.bounded and high - low > COVERS * (upper - lower):
+        return Verdict.NOT_IDENTIFIED, "its interval covers most of the allowed range"
+    if bound:
+        return Verdict.AT_BOUND, f"at the {bound} bound {f.lower if bound == 'lower' else f.upper:g}: the data push it further"
+    half = (_physical(f, high) - _physical(f, low)) / 2
+    if half < IDENTIFIED_SHARE * abs(_physical(f, u)):
+        return Verdict.IDENTIFIED, ""
+    if f.scale == "linear" and f.bounded and half < IDENTIFIED_RANGE * (upper - lower):
+        return Verdict.IDENTIFIED, ""
+    return Verdict.WEAK, "the interval is wide"
+
+
+def _null_notes(estimate: Estimate, space: Space) -> dict[str, str]:
+    """A sentence for each parameter that only a combination with others fixes."""
+    J = estimate.jacobian
+    k = np.flatnonzero((J**2).sum(0) > 0)
+    if len(k) < 2:
+        return {}
+    A = (J.T @ J + np.diag(space.prior))[np.ix_(k, k)]
+    notes = {}
+    for direction in null_directions(A):
+        inside = k[np.abs(direction) > 0.1]
+        names = [space.names[i] for i in inside]
+        for name in names:
+            others = ", ".join(n for n in names if n != name)
+            notes[name] = f"only a combination with {others} is fixed" if others else "the motion does not fix it"
+    return notes

@@ -1,0 +1,49 @@
+"""The best of several starts, and how far the starts ended from one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.progress import Progress, silent
+from video2phys.solve.differences import Residuals
+from video2phys.solve.levenberg import Estimate, evaluate, levenberg
+from video2phys.solve.space import Space
+from video2phys.types import Status
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Outcome of a multi-start fit."""
+
+    best: Estimate
+    costs: np.ndarray  # (S,) at the end of each fit, ascending; inf where a start failed
+    values: np.ndarray  # (S, P) physical, in the same order
+    agree: float  # share of the finished starts within 5 % of the best cost
+
+
+def multistart(
+    residuals: Residuals,
+    space: Space,
+    starts: Sequence[np.ndarray] | np.ndarray,
+    *,
+    keep: int = 3,
+    fit: Callable[..., Estimate] = levenberg,
+    progress: Progress = silent,
+    **options: object,
+) -> Starts:
+    """Evaluate all starts (S, P) physical in one batch, refine the `keep` best ones, return the best. `options` go to the fit."""
+    points = np.asarray(starts, float).reshape(-1, len(space))
+    u = np.clip(space.to_internal(points), space.lower, space.upper)
+    first = (evaluate(residuals, space, u) ** 2).sum(-1)
+    order = np.argsort(np.where(np.isfinite(first), first, np.inf))[: max(keep, 1)]
+    fits = []
+    for n, k in enumerate(order):
+        progress(n / len(order), f"start {n + 1} of {len(order)}")
+        fits.append(fit(residuals, space.started(space.to_physical(u[k])), **options))
+    fits.sort(key=lambda e: e.cost if e.status is not Status.UNSTABLE else np.inf)
+    costs = np.array([e.cost for e in fits])
+    near = np.isfinite(costs) & (costs <= 1.05 * costs[0] + 1e-12)
+    return Starts(fits[0], costs, np.array([e.values for e in fits]), float(near.sum() / max(np.isfinite(costs).sum(), 1)))
