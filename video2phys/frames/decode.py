@@ -98,7 +98,7 @@ def write(
     background = ""
     if source.background is not None:
         background = f"{source.name}/plate.png"
-        store.write_image(folder / background, geometry.apply(store.read_image(source.background)))
+        store.write_image(folder / background, geometry.apply(_plate(source.background, stored)))
     done, asked = sum(map(bool, images)), sum(map(len, wanted.values()))
     if reel is not None and max(wanted) == len(reel.seconds) - 1:
         asked += reel.listed - len(reel.seconds)  # claimed beyond the end of a truncated file
@@ -108,6 +108,14 @@ def write(
     return Clip(
         source.name, geometry.camera, time, folder, tuple(images), tuple(masks) if any(masks) else (), background, geometry.zoom
     ), warnings
+
+
+def _plate(file: Path, stored: tuple[int, int, int]) -> np.ndarray:
+    picture = read_picture(file)
+    if picture is None or picture.rgb.shape != stored:
+        what = "cannot be read" if picture is None else f"is not {stored[1]}x{stored[0]} as the pictures are"
+        raise BadInput(f"the background {file} {what}.", fix="Give a picture of the empty scene by the same camera.")
+    return picture.rgb
 
 
 def _shape(picture: Picture) -> tuple[int, int, int]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+NOISE = 8  # [levels] by which compression or a denoiser may lift a premultiplied colour over its alpha
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -34,7 +36,7 @@ def read_picture(file: Path) -> Picture | None:
         if raw.dtype == np.uint16:
             raw = (raw // 256).astype(np.uint8)
         rgb, alpha = raw[..., 2::-1], raw[..., 3]
-        if np.any(rgb > alpha[..., None].astype(int) + 1):  # straight alpha: a premultiplied colour never exceeds it
+        if np.any(rgb > alpha[..., None].astype(int) + NOISE):  # straight alpha: a premultiplied colour never exceeds it
             rgb = np.round(rgb * (alpha[..., None] / 255.0)).astype(np.uint8)
         return Picture(0, np.ascontiguousarray(rgb), alpha)
     colour = cv2.imdecode(data, cv2.IMREAD_COLOR)  # 8 bits, turned upright by its EXIF tag

@@ -74,6 +74,8 @@ def pictures(reel: Reel) -> Iterator[tuple[int, VideoFrame]]:
                 packet = next(packets)
             except (StopIteration, FFmpegError):
                 return
+            if packet.is_corrupt:  # cut short: some codecs would make half a picture of it
+                continue
             try:
                 frames: list[Any] = packet.decode()
             except FFmpegError:
