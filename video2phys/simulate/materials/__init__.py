@@ -1,0 +1,1 @@
+"""Constitutive laws: stress from deformation, and its reverse derivative."""

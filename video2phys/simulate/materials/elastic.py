@@ -1,0 +1,32 @@
+"""Isotropic elasticity: constants and wave speed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+Law = Literal["neo-Hookean", "fixed corotated"]
+
+
+def lame(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shear modulus mu = E / (2 (1 + nu)) and lam = E nu / ((1 + nu) (1 - 2 nu)), both [Pa]."""
+    mu = youngs_modulus / (2 * (1 + poisson_ratio))
+    return mu, 2 * mu * poisson_ratio / (1 - 2 * poisson_ratio)
+
+
+def lame_pullback(
+    youngs_modulus: np.ndarray, poisson_ratio: np.ndarray, d_mu: np.ndarray, d_lam: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """dL/dE and dL/dnu from dL/dmu and dL/dlam."""
+    E, nu = youngs_modulus, poisson_ratio
+    mu, lam = lame(E, nu)
+    d_E = (d_mu * mu + d_lam * lam) / E
+    d_nu = -d_mu * mu / (1 + nu) + d_lam * E * (1 + 2 * nu**2) / ((1 + nu) * (1 - 2 * nu)) ** 2
+    return d_E, d_nu
+
+
+def wave_speed(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray, density: np.ndarray) -> np.ndarray:
+    """Speed of pressure waves at rest, sqrt((lam + 2 mu) / rho) [m/s]."""
+    mu, lam = lame(youngs_modulus, poisson_ratio)
+    return np.sqrt((lam + 2 * mu) / density)

@@ -1,0 +1,76 @@
+"""The forward kernel: every batch member advances through one frame, on its own grid and with its own step.
+
+Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
+"""
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+
+from collections.abc import Callable
+from functools import cache
+
+from video2phys.backend import taichi
+from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.mpm.transfer import CHUNKS, MIN_CHUNK, functions
+
+
+@cache
+def advance(real_name: str, law: Law) -> Callable[..., None]:
+    """Kernel that moves (B, S, N) particle arrays through `steps[b]` steps.
+
+    With stride 1, slot s holds the state before step s (a tape for the reverse pass); with stride 0 the state is
+    overwritten in slot 0. A member whose `failed` is set stays as it is.
+    """
+    ti = taichi()
+    f = functions(real_name, law)
+    t = f.types
+    real, vec3, mat3 = t.real, t.vec3, t.mat3
+
+    @ti.kernel
+    def kernel(
+        x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
+        width: t.per_particle, mu: t.per_member, lam: t.per_member, gravity: t.gravity, normal: t.gravity, offset: t.per_member,
+        friction: t.per_member, dt: t.per_member, steps: t.ints, dx: real, grid: t.grid, push: t.nodes, failed: t.ints, stride: ti.i32,
+    ):  # fmt: skip
+        ti.loop_config(block_dim=CHUNKS)
+        for q in range(x.shape[0] * MIN_CHUNK):
+            if q % MIN_CHUNK == 0:
+                b = q // MIN_CHUNK
+                inv = 1 / dx
+                for step in range(steps[b]):
+                    s = step * stride
+                    lo, size = f.box(x, b, s, inv)
+                    if failed[b] == 0 and not f.usable(lo, size, grid.shape[1]):
+                        failed[b] = 1
+                    if failed[b] == 0:
+                        f.to_grid(
+                            b, s, lo, size, x, v, C, F, mass, volume, width, mu[b], lam[b], dt[b], dx, normal[0], offset[b], grid, push
+                        )  # fmt: skip
+                        for c in range(size[0] * size[1] * size[2]):
+                            g = grid[b, c]
+                            if g[3] > 0:
+                                u = f.velocity(g, push[b, c], dt[b], gravity[b], normal[0], friction[b])
+                                grid[b, c] = t.vec4(u[0], u[1], u[2], g[3])
+                        for p in range(x.shape[2]):
+                            base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
+                            fx = x[b, s, p] * inv - ti.cast(base, real)
+                            w = f.weights(fx)
+                            o = base - lo
+                            new_v, new_C = vec3(0), mat3(0)
+                            for i, k in ti.static(ti.ndrange(3, 3)):
+                                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
+                                line, slope = vec3(0), vec3(0)
+                                for m in ti.static(range(3)):
+                                    g = grid[b, c + m]
+                                    u = w[m][2] * vec3(g[0], g[1], g[2])
+                                    line += u
+                                    slope += m * u
+                                line *= w[i][0] * w[k][1]
+                                new_v += line
+                                new_C += line.outer_product(vec3(i, k, 0)) + (w[i][0] * w[k][1]) * slope.outer_product(vec3(0, 0, 1))
+                            new_C = 4 * inv * (new_C - new_v.outer_product(fx))
+                            n = s + stride
+                            x[b, n, p] = x[b, s, p] + dt[b] * new_v
+                            v[b, n, p] = new_v
+                            C[b, n, p] = new_C
+                            F[b, n, p] = F[b, s, p] + dt[b] * (new_C @ F[b, s, p])
+
+    return kernel

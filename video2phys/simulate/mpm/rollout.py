@@ -1,0 +1,108 @@
+"""From a start to a track: frames on the video's clock, whole steps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.errors import BadInput
+from video2phys.simulate.clock import substeps
+from video2phys.simulate.materials.elastic import lame
+from video2phys.simulate.mpm.forward import advance
+from video2phys.simulate.mpm.scene import Params, Scene, State, largest_step
+from video2phys.types import check
+
+
+@dataclass(frozen=True)
+class Track:
+    """Particles at the frame times. Rows of a failed member are NaN from the frame in which it failed."""
+
+    time: np.ndarray  # [s] (T,)
+    position: np.ndarray  # [m] (T, B, N, 3)
+    deformation: np.ndarray  # (T, B, N, 3, 3)
+    failed: np.ndarray  # (B,) bool: a position was no longer a number, or the body outgrew its grid
+    end: State
+
+    def __post_init__(self) -> None:
+        check(self, time=("T",), position=("T", "B", "N", 3), deformation=("T", "B", "N", 3, 3), failed=("B",))
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Contiguous copies in the scene's precision, in the order the kernels take them."""
+
+    state: tuple[np.ndarray, ...]  # x, v, C, F (B, S, N, ...)
+    matter: tuple[np.ndarray, ...]  # mass, volume, width (B, N)
+    law: tuple[np.ndarray, ...]  # mu, lam (B,), gravity (B, 3), normal (1, 3), offset, friction (B,)
+    scratch: tuple[np.ndarray, ...]  # grid (B, G, 4), push (B, G)
+    failed: np.ndarray  # (B,) int32
+
+
+def arrays(scene: Scene, params: Params, state: State, slots: int = 1) -> Arrays:
+    """Kernel arguments with `slots` time slots, the state in the first."""
+    real = scene.dtype
+    batch, count = state.position.shape[:2]
+    if len(params.size) != batch or params.density.shape[1] != count or len(scene.volume) != count:
+        raise BadInput(
+            f"{len(params.size)} parameter sets for {params.density.shape[1]} particles do not fit a state of {batch} x {count}.",
+            fix="Build parameters and state from the same scene and batch.",
+        )
+
+    def slot(a: np.ndarray) -> np.ndarray:
+        out = np.zeros((batch, slots, *a.shape[1:]), real)
+        out[:, 0] = a
+        return out
+
+    volume = scene.volume * params.size[:, None] ** 3
+    mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
+    normal = np.array([0, 0, 1.0]) if scene.normal is None else scene.normal
+    # Without a plane the contact surface is put out of reach.
+    offset = params.offset if scene.normal is not None else np.full(batch, -1e9)
+    c = [np.ascontiguousarray(a, real) for a in
+         (params.density * volume, volume, np.cbrt(volume), mu, lam, params.gravity, normal[None], offset, params.friction)]  # fmt: skip
+    return Arrays(
+        tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
+        tuple(c[:3]),
+        tuple(c[3:]),
+        (np.zeros((batch, scene.nodes, 4), real), np.zeros((batch, scene.nodes), real)),
+        np.zeros(batch, np.int32),
+    )
+
+
+def schedule(scene: Scene, params: Params, time: np.ndarray, steps: np.ndarray | int | None) -> np.ndarray:
+    """Steps (T - 1, B) between frames: given, or as many as stability asks for."""
+    batch = len(params.size)
+    if steps is None:
+        return substeps(np.diff(time)[:, None], largest_step(scene, params)[None])
+    return np.ascontiguousarray(np.broadcast_to(steps, (len(time) - 1, batch)), np.int32)
+
+
+def step(scene: Scene, params: Params, state: State, dt: float, steps: int = 1) -> tuple[State, np.ndarray]:
+    """The state after `steps` steps of dt [s], and which members failed (B,)."""
+    track = rollout(scene, params, state, np.array([0, dt * steps]), steps=steps)
+    return track.end, track.failed
+
+
+def rollout(scene: Scene, params: Params, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None) -> Track:
+    """Simulate a batch from time[0] to time[-1], keeping the state at every time (T,) [s].
+
+    `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
+    """
+    a = arrays(scene, params, state)
+    count = schedule(scene, params, time, steps)
+    kernel = advance(scene.precision, scene.law)
+    x, _, _, F = a.state
+    position, deformation = [x[:, 0].copy()], [F[:, 0].copy()]
+    for k, gap in enumerate(np.diff(time)):
+        dt = np.ascontiguousarray(gap / count[k], scene.dtype)
+        kernel(*a.state, *a.matter, *a.law, dt, count[k], scene.cell, *a.scratch, a.failed, 0)
+        a.failed[~np.isfinite(x).all((1, 2, 3))] = 1
+        bad = a.failed > 0
+        for frames, now in ((position, x), (deformation, F)):
+            frame = now[:, 0].copy()
+            frame[bad] = np.nan
+            frames.append(frame)
+    return Track(
+        np.asarray(time, float), np.stack(position), np.stack(deformation), a.failed > 0, State(*(s[:, 0].copy() for s in a.state))
+    )

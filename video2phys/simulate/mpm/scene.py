@@ -1,0 +1,153 @@
+"""What is fixed, what is learnt and what moves: three frozen dataclasses. B is the batch, N the particles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from video2phys.errors import BadInput
+from video2phys.simulate.materials.elastic import Law, lame, wave_speed
+from video2phys.types import check
+
+COURANT = 0.3  # cells a pressure wave may cross in a step; the contact layer and compression stiffen beyond the rest speed
+STICKY = 1e6  # a friction coefficient that holds whatever touches; infinity is not safe under fast floating-point arithmetic
+Vector = tuple[float, float, float]
+ROOM = 4  # the grid box may grow to this many times its size at rest before a rollout counts as failed
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A body and the plane it may meet; never differentiated."""
+
+    particle: np.ndarray  # [m] (N, 3) body frame, at rest
+    volume: np.ndarray  # [m^3] (N,) at rest
+    cell: float  # [m] grid spacing
+    normal: np.ndarray | None  # (3,) unit normal of the plane on its free side; None = no plane
+    law: Law
+    precision: Literal["f32", "f64"]
+    nodes: int  # grid nodes that a batch member may use
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        return np.float32 if self.precision == "f32" else np.float64
+
+
+@dataclass(frozen=True)
+class Params:
+    """What a fit may change, one entry per batch member."""
+
+    youngs_modulus: np.ndarray  # [Pa] (B,)
+    poisson_ratio: np.ndarray  # (B,)
+    density: np.ndarray  # [kg/m^3] (B, N)
+    gravity: np.ndarray  # [m/s^2] (B, 3)
+    offset: np.ndarray  # [m] (B,) of the plane, normal . x = offset
+    friction: np.ndarray  # (B,) Coulomb; STICKY or inf holds, 0 slips
+    size: np.ndarray  # (B,) ratio of lengths to the scene's particles
+
+    def __post_init__(self) -> None:
+        check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B",), friction=("B",),
+              size=("B",))  # fmt: skip
+        if not (np.all(self.youngs_modulus > 0) and np.all(self.density > 0) and np.all(self.size > 0)):
+            raise BadInput("stiffness, density and size must be positive.", fix="Bound them below by a positive number.")
+        if not np.all((self.poisson_ratio > -1) & (self.poisson_ratio < 0.5)):
+            raise BadInput("Poisson's ratio must lie between -1 and 0.5.", fix="Keep poisson_ratio below 0.49.")
+
+    @staticmethod
+    def of(
+        scene: Scene,
+        *,
+        youngs_modulus: np.ndarray | float,
+        poisson_ratio: np.ndarray | float,
+        density: np.ndarray | float = 1000.0,
+        gravity: np.ndarray | tuple[float, float, float] = (0, 0, -9.81),
+        offset: np.ndarray | float = 0.0,
+        friction: np.ndarray | float = 0.0,
+        size: np.ndarray | float = 1.0,
+    ) -> Params:
+        """Broadcast scalars to the batch; `density` may be a scalar, (B,), (B, 1) or (B, N)."""
+        rows = [np.atleast_1d(np.asarray(a, float)) for a in (youngs_modulus, poisson_ratio, offset, friction, size)]
+        rho, g = np.asarray(density, float), np.atleast_2d(np.asarray(gravity, float))
+        rho = rho.reshape(-1, 1) if rho.ndim < 2 else rho
+        batch = max(*(len(a) for a in rows), len(rho), len(g))
+        E, nu, height, mu, size = (np.broadcast_to(a, batch) for a in rows)
+        return Params(
+            E, nu, np.broadcast_to(rho, (batch, len(scene.volume))), np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """What moves."""
+
+    position: np.ndarray  # [m] (B, N, 3)
+    velocity: np.ndarray  # [m/s] (B, N, 3)
+    affine: np.ndarray  # [1/s] (B, N, 3, 3) velocity gradient of a particle's surroundings
+    deformation: np.ndarray  # (B, N, 3, 3) gradient F from rest
+
+    def __post_init__(self) -> None:
+        check(self, position=("B", "N", 3), velocity=("B", "N", 3), affine=("B", "N", 3, 3), deformation=("B", "N", 3, 3))
+
+
+def build(
+    particle: np.ndarray,
+    volume: np.ndarray,
+    *,
+    cell: float | None = None,
+    normal: np.ndarray | None = None,
+    law: Law = "neo-Hookean",
+    precision: Literal["f32", "f64"] = "f32",
+) -> Scene:
+    """A scene from particles (N, 3) [m] with volumes (N,) [m^3].
+
+    `cell` defaults to twice the mean particle spacing, eight particles a cell. Raises BadInput for empty, non-finite or
+    mismatched particles.
+    """
+    particle, volume = np.asarray(particle, float), np.asarray(volume, float)
+    if particle.ndim != 2 or particle.shape[1] != 3 or volume.shape != particle.shape[:1] or not len(particle):
+        raise BadInput(f"particles {particle.shape} and volumes {volume.shape} do not fit.", fix="Give (N, 3) and (N,) arrays, N > 0.")
+    if not (np.all(np.isfinite(particle)) and np.all(np.isfinite(volume)) and np.all(volume > 0)):
+        raise BadInput("particles must be finite and their volumes positive.", fix="Check the reconstruction of the body.")
+    cell = 2.0 * float(np.cbrt(np.mean(volume))) if cell is None else float(cell)
+    diagonal = float(np.linalg.norm(np.ptp(particle, axis=0))) / cell + 4
+    nodes = int(ROOM * diagonal**3)
+    if normal is not None:
+        normal = np.asarray(normal, float) / np.linalg.norm(normal)
+    return Scene(particle, volume, cell, normal, law, precision, nodes)
+
+
+def start(
+    scene: Scene,
+    params: Params,
+    *,
+    position: np.ndarray | Vector = (0.0, 0.0, 0.0),
+    rotation: np.ndarray | None = None,
+    velocity: np.ndarray | Vector = (0.0, 0.0, 0.0),
+    angular_velocity: np.ndarray | Vector = (0.0, 0.0, 0.0),
+) -> State:
+    """An undeformed body in rigid motion: x = position + R X, v = velocity + omega x (x - position).
+
+    Each argument is one vector (or matrix) or one per batch member.
+    """
+    batch = len(params.size)
+    R = np.broadcast_to(np.eye(3) if rotation is None else rotation, (batch, 3, 3))
+    arm = np.einsum("bij,nj->bni", R, scene.particle) * params.size[:, None, None]
+    w = np.broadcast_to(angular_velocity, (batch, 3))
+    spin = np.zeros((batch, 3, 3))
+    spin[:, [2, 0, 1], [1, 2, 0]], spin[:, [1, 2, 0], [2, 0, 1]] = w, -w
+    shape = (batch, len(scene.particle), 3, 3)
+    x = np.broadcast_to(position, (batch, 3))[:, None] + arm
+    v = np.broadcast_to(velocity, (batch, 3))[:, None] + np.einsum("bij,bnj->bni", spin, arm)
+    return State(x, v, np.broadcast_to(spin[:, None], shape), np.broadcast_to(R[:, None], shape))
+
+
+def largest_step(scene: Scene, params: Params) -> np.ndarray:
+    """Longest stable step [s] (B,): COURANT cells per step at the speed of pressure waves."""
+    c = wave_speed(params.youngs_modulus, params.poisson_ratio, params.density.min(axis=1))
+    return COURANT * scene.cell / c
+
+
+def moduli(scene: Scene, params: Params) -> tuple[np.ndarray, np.ndarray]:
+    """Lame constants (B,), (B,) [Pa]."""
+    return lame(params.youngs_modulus, params.poisson_ratio)

@@ -1,0 +1,145 @@
+"""Taichi functions shared by the forward and the reverse step.
+
+One step of MLS-MPM (Hu et al. 2018) with APIC (Jiang et al. 2015) and quadratic B-splines. With r = x_i - x_p,
+D = 4 / dx^2 and weights w_ip of the positions at the start of the step:
+
+    particle to grid   m_i += w m_p,   P_i += w (m_p v_p + j_p n + A_p r),   A_p = m_p C_p - dt V_p D tau(F_p),   N_i += w j_p
+    grid               u_i = P_i / m_i + dt g, then Coulomb friction with the normal impulse N_i
+    grid to particle   v = sum w u_i,  C = D sum w u_i r^T,  x += dt v,  F <- (I + dt C) F
+
+Contact with a plane: a particle is a ball that touches when its surface, half its width from its centre, passes the
+plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) width * depth. The height of contact is so a
+continuous quantity, independent of where grid nodes lie, and the plane never pulls. Friction acts on the nodes, after
+stress and gravity, and takes at most all of the tangential velocity: a body at rest on a slope stays at rest.
+
+Grid nodes are at whole multiples of dx. Each batch member has its own box of nodes around its particles, so there is
+no simulation domain to leave; a box that outgrows its memory, or a position that is not a number, ends the rollout.
+
+Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
+"""
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+
+from functools import cache
+from types import SimpleNamespace
+
+from video2phys.backend import taichi
+from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.materials.kernels import stress
+
+CONTACT = 4.0  # stiffness of the contact layer in units of (lam + 2 mu) / width: a wave's pressure presses it in by a few per cent of width
+CHUNKS = 64  # Taichi splits a loop into at most this many tasks ...
+MIN_CHUNK = 512  # ... of at least this many iterations: a batch member is one iteration in this many
+
+
+@cache
+def types(real_name: str) -> SimpleNamespace:
+    """Array and vector types of the kernels in one precision, 'f32' or 'f64'."""
+    ti = taichi()
+    real = getattr(ti, real_name)
+    vec3, vec4, mat3 = ti.types.vector(3, real), ti.types.vector(4, real), ti.types.matrix(3, 3, real)
+    array = ti.types.ndarray
+    return SimpleNamespace(
+        real=real, vec3=vec3, vec4=vec4, mat3=mat3,
+        ints=array(dtype=ti.i32, ndim=1), per_member=array(dtype=real, ndim=1), per_particle=array(dtype=real, ndim=2),
+        vectors=array(dtype=vec3, ndim=2), matrices=array(dtype=mat3, ndim=2), gravity=array(dtype=vec3, ndim=1),
+        path=array(dtype=vec3, ndim=3), path_matrix=array(dtype=mat3, ndim=3), grid=array(dtype=vec4, ndim=2),
+        nodes=array(dtype=real, ndim=2),
+    )  # fmt: skip
+
+
+@cache
+def functions(real_name: str, law: Law) -> SimpleNamespace:
+    """The pieces of a step."""
+    ti = taichi()
+    t = types(real_name)
+    real, vec3, vec4 = t.real, t.vec3, t.vec4
+    tau = stress(real_name, law).tau
+
+    @ti.func
+    def weights(fx: vec3):
+        """Quadratic B-spline weights of three nodes along each axis; fx in [0.5, 1.5)."""
+        return [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
+
+    @ti.func
+    def slopes(fx: vec3):
+        """Derivatives of the weights by position in cells."""
+        return [fx - 1.5, -2 * (fx - 1), fx - 0.5]
+
+    @ti.func
+    def box(x: t.path, b: ti.i32, s: ti.i32, inv: real):
+        """First node and node counts of the box around the particles."""
+        lo = ti.floor(x[b, s, 0] * inv - 0.5, ti.i32)
+        hi = lo
+        for p in range(x.shape[2]):
+            base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
+            lo, hi = ti.min(lo, base), ti.max(hi, base)
+        return lo, hi - lo + 3
+
+    @ti.func
+    def usable(lo, size, capacity: ti.i32):
+        """False for boxes that do not fit: integers, since comparisons with NaN are optimised away."""
+        small = True
+        for a in ti.static(range(3)):
+            if lo[a] < -(1 << 24) or lo[a] > (1 << 24) or size[a] < 3 or size[a] > 1024:
+                small = False
+        if small and size[0] * size[1] * size[2] > capacity:
+            small = False
+        return small
+
+    @ti.func
+    def depth(x: vec3, normal: vec3, offset: real, width: real):
+        """How far a particle's surface is below the plane; negative above."""
+        return offset + 0.5 * width - normal.dot(x)
+
+    @ti.func
+    def to_grid(
+        b: ti.i32, s: ti.i32, lo, size, x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle,
+        volume: t.per_particle, width: t.per_particle, mu: real, lam: real, dt: real, dx: real, normal: vec3, offset: real,
+        grid: t.grid, push: t.nodes,
+    ):  # fmt: skip
+        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`."""
+        inv = 1 / dx
+        for c in range(size[0] * size[1] * size[2]):
+            grid[b, c] = vec4(0)
+            push[b, c] = 0
+        for p in range(x.shape[2]):
+            base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
+            fx = x[b, s, p] * inv - ti.cast(base, real)
+            w = weights(fx)
+            own = mass[b, p]
+            A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau(F[b, s, p], mu, lam)
+            q = own * v[b, s, p]
+            o = base - lo
+            deep = depth(x[b, s, p], normal, offset, width[b, p])
+            if deep > 0:
+                j = dt * CONTACT * (lam + 2 * mu) * width[b, p] * deep
+                q += j * normal
+                for i, k, n in ti.static(ti.ndrange(3, 3, 3)):
+                    c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + n
+                    push[b, c] = push[b, c] + w[i][0] * w[k][1] * w[n][2] * j
+            q -= dx * (A @ fx)
+            A = dx * A
+            ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
+            for i, k in ti.static(ti.ndrange(3, 3)):
+                wt = w[i][0] * w[k][1]
+                at = q + i * ax + k * ay
+                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
+                for m in ti.static(range(3)):
+                    mom = wt * w[m][2] * (at + m * az)
+                    grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * w[m][2] * own)
+
+    @ti.func
+    def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):
+        """A node's velocity: gravity, then friction of at most friction * N."""
+        u = vec3(g[0], g[1], g[2]) / g[3] + dt * gravity
+        if N > 0:
+            tangent = u - u.dot(normal) * normal
+            speed = tangent.norm()
+            cut = friction * N / g[3]
+            if speed <= cut:
+                u -= tangent
+            else:
+                u -= cut / speed * tangent
+        return u
+
+    return SimpleNamespace(weights=weights, slopes=slopes, box=box, usable=usable, depth=depth, to_grid=to_grid, velocity=velocity, types=t)
