@@ -1,0 +1,133 @@
+"""The rasteriser's kernels against plain torch and against central differences."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from video2phys.errors import BadInput, MissingBackend  # noqa: E402
+from video2phys.render.api import rasterize  # noqa: E402
+
+NAMES = ("mean", "quaternion", "scale", "opacity", "colour", "K", "world_to_camera", "background")
+WIDTH, HEIGHT = 61, 47  # no multiple of the tile
+
+
+def scene(count: int = 40, channels: int = 5, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+    """Overlapping Gaussians, some cut by the border, before a tilted camera with unequal focal lengths."""
+    gen = torch.Generator().manual_seed(4)
+
+    def uniform(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=gen, dtype=torch.float64)
+
+    K = torch.tensor([[80.0, 0, 28], [0, 90, 25], [0, 0, 1]], dtype=torch.float64)
+    pose = torch.eye(4, dtype=torch.float64)
+    pose[:3, :3] = torch.matrix_exp(torch.tensor([[0, -0.2, 0.5], [0.2, 0, -0.1], [-0.5, 0.1, 0]], dtype=torch.float64))
+    pose[2, 3] = 1.0
+    tensors = [(uniform(count, 3) - 0.5) * 0.8, uniform(count, 4) - 0.5, 0.01 + 0.05 * uniform(count, 3), 0.05 + 0.94 * uniform(count),
+               uniform(count, channels), K, pose, uniform(channels)]  # fmt: skip
+    return [t.to(dtype) for t in tensors]
+
+
+def draw(tensors: list[torch.Tensor], model: str, backend: str):
+    return rasterize(*tensors[:7], WIDTH, HEIGHT, background=tensors[7], model=model, backend=backend)  # type: ignore[arg-type]
+
+
+def loss(tensors: list[torch.Tensor], model: str, backend: str) -> torch.Tensor:
+    gen = torch.Generator().manual_seed(5)
+    picture = draw(tensors, model, backend)
+    return sum((torch.randn(field.shape, generator=gen, dtype=field.dtype) * field).sum() for field in vars(picture).values())  # type: ignore
+
+
+@pytest.mark.parametrize("model", ["perspective", "orthographic"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
+def test_forward_equals_the_reference(model: str, dtype: torch.dtype, tolerance: float) -> None:
+    fast, slow = draw(scene(dtype=dtype), model, "taichi"), draw(scene(), model, "reference")
+    assert float(slow.alpha.max()) > 0.9
+    for name in ("colour", "alpha", "depth"):
+        assert float((getattr(fast, name) - getattr(slow, name)).abs().max()) < tolerance, name
+
+
+@pytest.mark.parametrize("model", ["perspective", "orthographic"])
+def test_gradients_equal_the_reference(model: str) -> None:
+    gradients = []
+    for backend in ("taichi", "reference"):
+        tensors = [t.requires_grad_() for t in scene()]
+        gradients.append(torch.autograd.grad(loss(tensors, model, backend), tensors))
+    for name, fast, slow in zip(NAMES, *gradients, strict=True):
+        assert float(slow.abs().max()) > 0, name
+        assert float((fast - slow).abs().max() / slow.abs().max()) < 1e-9, name
+
+
+@pytest.mark.parametrize("which", range(len(NAMES)), ids=NAMES)
+def test_gradients_equal_central_differences(which: int) -> None:
+    tensors = [t.requires_grad_() for t in scene(12)]
+    gradient = torch.autograd.grad(loss(tensors, "perspective", "taichi"), tensors)[which]
+    gen = torch.Generator().manual_seed(6)
+    direction = torch.randn(gradient.shape, generator=gen, dtype=torch.float64)
+    if NAMES[which] == "K":
+        direction[2] = 0  # the last row is fixed
+    step = 1e-8  # so small that no pixel crosses the faintest alpha that is drawn
+    ends = []
+    for sign in (1, -1):
+        moved = [t.detach() + sign * step * direction if k == which else t.detach() for k, t in enumerate(tensors)]
+        ends.append(float(loss(moved, "perspective", "taichi")))
+    expected = float((gradient * direction).sum())
+    assert abs((ends[0] - ends[1]) / (2 * step) - expected) < 1e-5 * max(1.0, abs(expected))
+
+
+def test_float32_gradients_are_close_to_float64() -> None:
+    gradients = []
+    for dtype in (torch.float32, torch.float64):
+        tensors = [t.requires_grad_() for t in scene(dtype=dtype)]
+        picture = draw(tensors, "perspective", "taichi")
+        gradients.append(torch.autograd.grad(picture.colour.square().sum() + picture.depth.sum(), tensors))
+    for name, single, double in zip(NAMES, *gradients, strict=True):
+        assert float((single - double).abs().max() / double.abs().max()) < 1e-3, name
+
+
+def test_covariance_takes_the_place_of_rotation_and_scale() -> None:
+    from video2phys.render.projection import covariances
+
+    mean, quaternion, scale, opacity, colour, K, pose, _ = scene()
+    other = rasterize(mean, None, None, opacity, colour, K, pose, WIDTH, HEIGHT, covariance=covariances(quaternion, scale))
+    same = rasterize(mean, quaternion, scale, opacity, colour, K, pose, WIDTH, HEIGHT)
+    torch.testing.assert_close(other.colour, same.colour)
+
+
+def test_nothing_in_view_is_the_background() -> None:
+    tensors = scene()
+    tensors[0] = tensors[0] - torch.tensor([0, 0, 50.0], dtype=torch.float64)  # behind the camera
+    picture = draw(tensors, "perspective", "taichi")
+    assert float(picture.alpha.abs().max()) == 0
+    torch.testing.assert_close(picture.colour, tensors[7].expand(HEIGHT, WIDTH, 5))
+
+
+def test_what_is_not_finite_is_named_and_does_not_end_the_process() -> None:
+    tensors = scene()
+    tensors[0][3, 1] = float("nan")
+    with pytest.raises(BadInput, match="finite"):
+        draw(tensors, "perspective", "taichi")
+
+
+def test_wrong_shapes_and_backends_are_named() -> None:
+    tensors = scene()
+    with pytest.raises(BadInput, match="no back-end 'taich'"):
+        draw(tensors, "perspective", "taich")
+    with pytest.raises(BadInput, match=r"opacity has shape \(39,\), want \(40,\)"):
+        draw([*tensors[:3], tensors[3][1:], *tensors[4:]], "perspective", "taichi")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
+def test_gsplat_without_cuda_is_a_missing_backend() -> None:
+    with pytest.raises(MissingBackend):
+        draw(scene(), "perspective", "gsplat")
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="gsplat draws on a CUDA device only")
+def test_gsplat_equals_the_reference() -> None:
+    pytest.importorskip("gsplat")
+    fast = draw([t.cuda().float() for t in scene(channels=3)], "perspective", "gsplat")
+    slow = draw(scene(channels=3), "perspective", "reference")
+    assert float((fast.colour.cpu() - slow.colour).abs().mean()) < 1e-3
