@@ -11,7 +11,7 @@ from clips import HEIGHT, WIDTH, clips_of, film, middle, square
 
 from video2phys.errors import BadInput
 from video2phys.frames.probe import probe
-from video2phys.frames.sync import clock, correct, nearest
+from video2phys.frames.sync import clock, correct, nearest, numbered
 
 
 def centres(clip) -> np.ndarray:
@@ -140,6 +140,13 @@ def test_true_rate_wins_over_the_container() -> None:
     same, note = correct(jitter, 30)
     assert note == ""
     np.testing.assert_allclose(np.diff(same), np.diff(jitter), rtol=2e-3)  # the stamps stay, the rate is exact
+
+
+def test_numbers_in_file_names_show_gaps() -> None:
+    assert numbered(["f_0001", "f_0002", "f_0005"]).tolist() == [0, 1, 4]
+    assert numbered(["10", "20", "40", "50"]).tolist() == [0, 1, 3, 4]
+    assert numbered(["1633", "1670", "1699"]).tolist() == [0, 1, 2]  # these count something else
+    assert numbered(["a", "b"]).tolist() == [0, 1]
 
 
 def test_views_meet_on_one_clock() -> None:

@@ -133,8 +133,18 @@ class Capture(_Part):
         return self
 
 
-def read(folder: Path) -> Capture:
-    """capture.yaml of `folder`, or the defaults where there is none. Raises BadInput in one line with a remedy."""
+def read(capture: Path) -> Capture:
+    """capture.yaml of a folder, or the defaults where there is none. Raises BadInput in one line with a remedy.
+
+    For the path of a video file, the capture.yaml beside it counts when it names that file.
+    """
+    if capture.is_file():
+        beside = read(capture.parent)
+        return beside if beside.video == capture.name else Capture()
+    return _parse(capture)
+
+
+def _parse(folder: Path) -> Capture:
     file = next((folder / name for name in NAMES if (folder / name).is_file()), None)
     if file is None:
         return Capture()

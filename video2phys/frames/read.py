@@ -80,9 +80,9 @@ def _times(source: Source, reel: Reel | None, keys: Capture, layout: Layout, not
         stated = [s.time for s in source.stills]
         rate = keys.fps or layout.fps
         if all(t is not None for t in stated):
-            seconds, note = sync.correct(np.array(stated, float), keys.fps)
+            seconds, note = sync.correct(np.array(stated, float), rate)
         elif rate is not None:
-            seconds, note = np.arange(len(stated)) / rate, ""
+            seconds, note = sync.numbered([s.file.stem for s in source.stills]) / rate, ""
         else:
             folder = source.stills[0].file.parent
             raise BadInput(f"{folder}: {len(stated)} picture(s) and no frame rate; photographs show no motion.", fix=PHOTOS)

@@ -21,7 +21,7 @@ def run(folder: Path, settings: Settings, context: Context) -> Frames:
 
     Raises BadInput, with a remedy, for anything that is not a capture of a moving object.
     """
-    keys = _keys(folder)
+    keys = capture.read(folder)
     turns: list[np.ndarray | None] = []
 
     def up(usual: str) -> np.ndarray | None:
@@ -42,13 +42,6 @@ def run(folder: Path, settings: Settings, context: Context) -> Frames:
     warnings += [*more_warnings, *scale_warnings, *scan_warnings, *(w for m in found for w in m.warnings)]
     context.progress(1.0, f"{len(views)} view(s), {len(clips[0].time)} frames")
     return Frames(context.folder, clips[0].time, views, scan, keys.objects, told, layout.name, tuple(notes), tuple(warnings))
-
-
-def _keys(folder: Path) -> capture.Capture:
-    if folder.is_dir():
-        return capture.read(folder)
-    beside = capture.read(folder.parent)
-    return beside if beside.video == folder.name else capture.Capture()
 
 
 def _scaled(camera: Camera, px_per_m: float | None) -> Camera:

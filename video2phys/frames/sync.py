@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 
@@ -25,6 +27,20 @@ def correct(seconds: np.ndarray, fps: float | None) -> tuple[np.ndarray, str]:
     first = seconds[0] / (step * fps)
     note = f"true frame rate {fps:g}/s as given; the file says {1 / step:.4g}/s."
     return first + np.concatenate([[0.0], np.cumsum(frames)]) / fps, note
+
+
+def numbered(names: list[str]) -> np.ndarray:
+    """Frame number (N,) of each file name from the number that it ends with, counted in the smallest step.
+
+    A missing number is a missing frame. Names without such numbers are counted one by one.
+    """
+    ends = [re.search(r"(\d+)$", name) for name in names]
+    if len(names) > 1 and all(ends):
+        steps = np.diff([int(e[1]) for e in ends if e])
+        step = int(steps.min())
+        if step > 0 and not np.any(steps % step):
+            return np.concatenate([[0], np.cumsum(steps // step)])
+    return np.arange(len(names))
 
 
 def clock(times: list[np.ndarray], start: float, stop: float | None, limit: int) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -23,7 +23,7 @@ def holds_video(capture: Path) -> bool:
 
 def single(file: Path, keys: Capture, up: np.ndarray | None) -> Layout:
     """A path to one video file instead of a folder."""
-    source = Source(file.stem, video=file, lens=_lens(keys.camera, up), background=_background(file.parent, keys, file.stem))
+    source = Source(file.stem, video=file, lens=_lens(keys.camera, up))
     return Layout("one video file", (source,))
 
 
@@ -83,7 +83,7 @@ def _stills(folder: Path) -> tuple[Still, ...]:
 
 
 def _dress(capture: Path, source: Source, keys: Capture, up: np.ndarray | None) -> Source:
-    """Add the camera, the given masks (masks/NAME.mp4 or masks/NAME/*.png) and the given background."""
+    """Add the camera, and the given masks (masks/NAME.mp4, masks/NAME/*.png or masks/*.png)."""
     camera = keys.camera
     if keys.cameras is not None:
         if source.name not in keys.cameras:
@@ -97,11 +97,11 @@ def _dress(capture: Path, source: Source, keys: Capture, up: np.ndarray | None) 
             files = {p.stem: p for p in visible(folder) if is_picture(p)}
             stills = tuple(replace(s, mask=files.get(s.file.stem, s.mask)) for s in stills)
             break
-    background = _background(capture, keys, source.name)
-    return replace(source, lens=_lens(camera, up), mask_video=video, stills=stills, background=background)
+    return replace(source, lens=_lens(camera, up), mask_video=video, stills=stills)
 
 
-def _background(capture: Path, keys: Capture, name: str) -> Path | None:
+def background(capture: Path, keys: Capture, name: str) -> Path | None:
+    """The given picture of the empty scene: `background:` in capture.yaml, or a picture of that name."""
     given = keys.background.get(name) if isinstance(keys.background, dict) else keys.background
     if given is None:
         return next((p for p in visible(capture) if is_picture(p) and p.stem == "background"), None)

@@ -38,7 +38,7 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
                 warnings.append(f"{where}: no mask video at {entry['mask_path']}; the object is found in the pictures.")
             continue
         key = (*np.round(lens.K.ravel(), 4), *np.round(lens.world_to_camera.ravel(), 6))
-        groups.setdefault(key, (lens, []))[1].append(Still(path, _time(entry, where), mask))
+        groups.setdefault(key, (lens, []))[1].append(Still(path, time_of(entry, where), mask))
     if missing:
         warnings.append(f"{missing} file(s) named in {files[0].name} are missing and were left out.")
     if not videos and not groups:
@@ -124,7 +124,8 @@ def _with_size(keys: dict[str, Any], path: Path) -> dict[str, Any]:
     return keys | {"w": width, "h": height}
 
 
-def _time(entry: dict[str, Any], where: str) -> float | None:
+def time_of(entry: dict[str, Any], where: str) -> float | None:
+    """[s] of an entry, None where it states none. Raises BadInput."""
     time = entry.get("time")
     if time is None:
         return None

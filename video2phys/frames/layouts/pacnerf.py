@@ -11,7 +11,7 @@ import numpy as np
 from video2phys.errors import BadInput
 from video2phys.frames.cameras import Lens, pose
 from video2phys.frames.capture import Capture
-from video2phys.frames.layouts.nerfstudio import METRES, load_json
+from video2phys.frames.layouts.nerfstudio import METRES, load_json, time_of
 from video2phys.frames.layouts.source import Layout, Source, Still
 
 PATTERN = re.compile(r"^[a-z]+_(\d+)_(-?\d+)\.\w+$")
@@ -46,9 +46,10 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         if frame == PLATE:
             plates[camera] = path
         elif frame != OCCLUDER:
-            time = entry.get("time")
-            seconds = float(time) if isinstance(time, int | float) and not isinstance(time, bool) else None
-            stills.setdefault(camera, {})[frame] = Still(path, seconds, matted if matted.is_file() else None)
+            time = time_of(entry, where)
+            if time is None and keys.fps is not None:
+                time = frame / keys.fps
+            stills.setdefault(camera, {})[frame] = Still(path, time, matted if matted.is_file() else None)
     if not stills:
         raise BadInput(f"none of the pictures named in {file} exists.", fix="Put the pictures where file_path says.")
     sources = tuple(

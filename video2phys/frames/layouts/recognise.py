@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,6 @@ from video2phys.frames.capture import Capture
 from video2phys.frames.layouts import folder, nerfstudio, pacnerf
 from video2phys.frames.layouts.source import Layout
 
-Reader = Callable[[Path, Capture, "np.ndarray | None"], Layout]
 FOREIGN = {  # a file that betrays a layout which is not read, and its name
     "sparse": "COLMAP",
     "colmap": "COLMAP",
@@ -28,6 +29,16 @@ def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | Non
 
     Raises BadInput for a folder that holds nothing to read, or a layout that is known and not read.
     """
+    layout = _read(capture, keys, up)
+    home = capture.parent if capture.is_file() else capture
+    sources = tuple(
+        replace(s, name=re.sub(r"[^\w.-]|^\.+", "_", s.name), background=s.background or folder.background(home, keys, s.name))
+        for s in layout.sources
+    )  # names become folders of the run
+    return replace(layout, sources=sources)
+
+
+def _read(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
     if capture.is_file():
         return folder.single(capture, keys, up("z"))
     if (capture / "transforms.json").is_file():
