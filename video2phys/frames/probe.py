@@ -58,7 +58,8 @@ def probe(file: Path) -> Reel:
             pass  # a truncated file ends here; the counts below tell the user
         known = np.unique(np.array(stamps, np.int64)) if len(stamps) >= 0.9 * packets else np.zeros(0, np.int64)
         rate = float(stream.average_rate) if stream.average_rate else None
-        return Reel(file, stream.codec_context.name, known, float(stream.time_base or 1.0), max(packets, stream.frames - hidden), rate)
+        listed = max(packets, stream.frames - hidden, _promised(container, stream, rate, packets))
+        return Reel(file, stream.codec_context.name, known, float(stream.time_base or 1.0), listed, rate)
 
 
 def pictures(reel: Reel) -> Iterator[tuple[int, VideoFrame]]:
@@ -92,6 +93,14 @@ def quarter_turns(frame: VideoFrame) -> int:
     return round(frame.rotation / 90) % 4
 
 
+def _promised(container: Any, stream: Any, rate: float | None, packets: int) -> int:
+    """Frames that the header's duration promises, where the container counts none and holds nothing but the video."""
+    if stream.frames or not rate or not container.duration or len(container.streams) > 1:
+        return 0
+    promised = round(rate * container.duration / 1e6)
+    return promised if promised > packets + 1 else 0  # some durations end with the last frame, some after it
+
+
 def _open(file: Path) -> Any:
     import av
     from av.error import FFmpegError
@@ -104,7 +113,8 @@ def _open(file: Path) -> Any:
         raise BadInput(f"cannot read {file}: {error.strerror}.", fix="Check the path and that the file is readable.") from error
     except FFmpegError as error:
         raise BadInput(
-            f"{file} is not a video that can be opened ({str(error.strerror).lower()}).", fix=f"Give another file. {REENCODE}"
+            f"{file} is not a video that can be opened ({str(error.strerror).lower()}).",
+            fix="Give another file; copy it again if the copy was cut short.",
         ) from error
 
 
