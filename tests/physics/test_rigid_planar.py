@@ -160,7 +160,7 @@ def _bouncing(x):
 def _colliding(x):
     """Positions of two discs after they met on a rough table."""
     scene = planar.build((10.0, 12.0), table=True)
-    p = planar.params(scene, 1, collision=x[0], table=x[1], mass=torch.stack([x[2], x[3]]))
+    p = planar.params(scene, 1, collision=x[0], table=x[1:2], mass=torch.stack([x[2], x[3]]))
     state = planar.start(scene, x[4:8].reshape(1, 2, 2), x[8:12].reshape(1, 2, 2))
     return planar.rollout(p, scene, state, tensor([0.1, 0.4, 0.8, 3.0])).position.flatten()
 

@@ -37,7 +37,7 @@ def build(radius: tuple[float, ...] = (0.0,), *, line: bool = False, table: bool
 def params(scene: Scene, batch: int = 1, **values: float | np.ndarray | Tensor) -> Params:
     """Params from numbers or arrays; (B,) values, or (B, 2) and (B, O) where the field has two axes. Absent ones take a neutral value."""
     bodies = len(scene.radius)
-    wide = {"gravity": 2, "anchor": 2, "mass": bodies, "mobility": bodies}
+    wide = {"gravity": 2, "anchor": 2, "mass": bodies, "mobility": bodies, "table": bodies}
     neutral: dict[str, float] = {"mass": 1.0, "restitution": 1.0, "collision": 1.0}
     unknown = set(values) - {f.name for f in fields(Params)}
     if unknown:
@@ -96,10 +96,10 @@ def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
         d = dt[..., None]
         angle = torch.where(inside[..., None], state.angle[:, None] + state.spin[:, None] * d + 0.5 * turn[:, None] * d**2, angle)
         state = _select(done, state, _advance(state, a, turn, tau))
-        state = _select(done | reaches_end, state, events.resolve(params, scene, state, kind, radius))
         done = done | reaches_end
         if bool(done.all()):
             return Track(position, angle, velocity, state, count)
+        state = _select(done, state, events.resolve(params, scene, state, kind, radius))
     raise BadInput(
         f"the bodies meet more than {scene.event_limit} times before the last frame",
         fix="Raise the settling height, or shorten the simulated span.",
@@ -148,7 +148,7 @@ def _acceleration(params: Params, scene: Scene, state: State, radius: Tensor) ->
         speed2 = (state.velocity**2).sum(-1, keepdim=True)
         moving = speed2 > 0
         speed = torch.where(moving, speed2, 1.0).sqrt()
-        a = a - torch.where(moving, params.table[:, None, None] * state.velocity / speed, 0.0)
+        a = a - torch.where(moving, params.table[..., None] * state.velocity / speed, 0.0)
     if scene.line:
         along, press = pull(params)
         d, _ = frame(params)

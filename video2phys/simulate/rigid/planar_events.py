@@ -59,9 +59,9 @@ def slip_time(params: Params, state: State, a: Tensor, turn: Tensor, radius: Ten
 def table_time(params: Params, state: State) -> Tensor:
     """Time (B, O) until table friction stops a body."""
     speed2 = (state.velocity**2).sum(-1)
-    slows = (speed2 > 0) & (params.table[:, None] > 0)
+    slows = (speed2 > 0) & (params.table > 0)
     speed = torch.where(slows, speed2, 1.0).sqrt()
-    return torch.where(slows, speed / torch.where(slows, params.table[:, None], 1.0), NEVER)
+    return torch.where(slows, speed / torch.where(slows, params.table, 1.0), NEVER)
 
 
 def pair_time(state: State, a: Tensor, radius: Tensor, i: int, j: int) -> Tensor:
@@ -144,14 +144,19 @@ def _stop(params: Params, scene: Scene, state: State, stops: Tensor, radius: Ten
 
 
 def _collide(params: Params, state: State, meets: Tensor, i: int, j: int) -> State:
-    """Two smooth discs: impulse (1 + e) m1 m2 / (m1 + m2) v_n along the line of centres."""
+    """Two smooth discs touch: the impulse is along their line of centres."""
     p = state.position[:, i] - state.position[:, j]
     away2 = (p * p).sum(-1, keepdim=True)
-    n = p / torch.where(away2 > 0, away2, 1.0).sqrt()
-    closing = -((state.velocity[:, i] - state.velocity[:, j]) * n).sum(-1, keepdim=True)
+    struck = strike(params, state, p / torch.where(away2 > 0, away2, 1.0).sqrt(), i, j)
+    return replace(state, velocity=torch.where(meets[:, None, None], struck.velocity, state.velocity))
+
+
+def strike(params: Params, state: State, normal: Tensor, i: int, j: int) -> State:
+    """Impulse (1 + e) m_i m_j / (m_i + m_j) v_n between bodies i and j along the unit vector `normal` (B, 2), whatever their distance."""
+    closing = -((state.velocity[:, i] - state.velocity[:, j]) * normal).sum(-1, keepdim=True)
     mi, mj = params.mass[:, i : i + 1], params.mass[:, j : j + 1]
     impulse = (1 + params.collision[:, None]) * closing / (mi + mj)
     velocity = list(state.velocity.unbind(1))
-    velocity[i] = torch.where(meets[:, None], velocity[i] + mj * impulse * n, velocity[i])
-    velocity[j] = torch.where(meets[:, None], velocity[j] - mi * impulse * n, velocity[j])
+    velocity[i] = velocity[i] + mj * impulse * normal
+    velocity[j] = velocity[j] - mi * impulse * normal
     return replace(state, velocity=torch.stack(velocity, 1))

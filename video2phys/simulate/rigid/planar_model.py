@@ -31,7 +31,7 @@ class Params:
     friction: Tensor  # [1] Coulomb coefficient, body on line
     restitution: Tensor  # [1] body on line
     collision: Tensor  # [1] restitution of body on body
-    table: Tensor  # [length unit/s^2] deceleration on a table seen from above
+    table: Tensor  # [length unit/s^2] (B, O) deceleration on a table seen from above
     mass: Tensor  # [kg, or any unit: only ratios matter] (B, O)
     mobility: Tensor  # [1] (B, O) j = m r^2 / I: 0 = does not turn, 2 = disc, 2.5 = ball
 

@@ -1,0 +1,58 @@
+"""Planar motions with known truth, integrated in small steps by code that shares nothing with the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from video2phys.context import Context
+from video2phys.types import Camera, Frames, StateTrack, View
+
+G = 9.81
+CONTEXT = Context(Path("."))
+
+
+def integrate(position, velocity, acceleration, times, *, step=2e-4, event=None):
+    """Positions (T, 2) by velocity Verlet; acceleration(p, v) -> (2,), event(p, v) -> (p, v) after every step."""
+    p, v, t = np.array(position, float), np.array(velocity, float), 0.0
+    out = []
+    for goal in times:
+        count = max(int(np.ceil((goal - t) / step - 1e-9)), 0)
+        for _ in range(count):
+            h = (goal - t) / count if count else 0.0
+            a = acceleration(p, v)
+            p = p + v * h + 0.5 * a * h * h
+            v = v + 0.5 * (a + acceleration(p, v + a * h)) * h
+            if event:
+                p, v = event(p, v)
+        t = goal
+        out.append(p)
+    return np.array(out)
+
+
+def capture(times, pixels, about, *, size=(640, 480), valid=None):
+    """Frames and StateTrack of centroids: pixels (T, O, 2), x right and z up from the image centre."""
+    T, bodies = pixels.shape[:2]
+    per_unit = about.px_per_m if about.unit == "m" else 1.0
+    position = np.stack([pixels[..., 0], 0 * pixels[..., 0], pixels[..., 1]], -1) / per_unit
+    valid = np.isfinite(pixels).all(-1) if valid is None else valid
+    rotation = np.zeros((T, bodies, 4))
+    rotation[..., 0] = 1
+    sigma = np.full((T, bodies, 3), 0.2 / per_unit)
+    never = np.full((T, bodies, 3), np.inf)
+    states = StateTrack(times, "centroid", position, sigma, rotation, never, None, None, valid, about.unit)
+    view = View("cam", Camera.planar(*size, per_unit), ("",) * T)
+    return Frames(Path("."), times, (view,), (), bodies, about, "bare"), states
+
+
+def slide(seed, *, mu=0.3, slope=25.0, ppm=400.0, fps=120, held=0.2, noise=0.2, frames=110, right=True):
+    """A block held for `held` s, then released on a slope: (T, 1, 2) px and times."""
+    rng = np.random.default_rng(seed)
+    times = np.arange(frames) / fps
+    th = np.radians(slope)
+    a = G * (np.sin(th) - mu * np.cos(th)) * ppm
+    d = np.array([np.cos(th) * (1 if right else -1), -np.sin(th)])
+    # release between two frames, by the fine integrator
+    moved = integrate([0, 0], [0, 0], lambda p, v: a * d, np.maximum(times - held, 0))
+    return times, (np.array([-200.0, 100.0]) + moved + noise * rng.normal(size=(frames, 2)))[:, None]

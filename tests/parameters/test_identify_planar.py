@@ -1,0 +1,160 @@
+"""Planar identification on motions with known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planar_truth import CONTEXT, G, capture, integrate, slide
+
+from video2phys.parameters import planar_motion as motion
+from video2phys.parameters.rigid_planar import identify
+from video2phys.types import About, Status, Verdict
+
+DOWN = np.array([0, 0, -G])
+
+
+def found(times, pixels, about, **kw):
+    frames, states = capture(times, pixels, about, **kw)
+    return identify(frames, None, states, None, CONTEXT)
+
+
+def inside(parameter, truth):
+    return parameter.interval[0] <= truth <= parameter.interval[1]
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("incline", [25.0, None])
+def test_slide_gives_friction_and_slope(right, incline):
+    times, pixels = slide(1, right=right)
+    got = found(times, pixels, About(gravity=DOWN, incline_deg=incline, ground_auto=incline is None, px_per_m=400.0))
+    assert got.status is Status.CONVERGED
+    mu = got.get("friction")
+    assert mu.verdict is Verdict.IDENTIFIED and inside(mu, 0.3) and abs(mu.value - 0.3) < 0.01
+    assert abs(got.get("slope").value - 25) < 0.3
+    assert inside(got.get("acceleration"), G * (np.sin(np.radians(25)) - 0.3 * np.cos(np.radians(25))))
+    assert got.residual["train_px"] < 0.4 and got.residual["heldout_px"] < 0.6
+    assert got.get("mass").verdict is Verdict.NOT_IDENTIFIED
+    assert not got.train[:20].any()  # held by the hand until 0.2 s = frame 24
+    assert any("before" in n for n in got.notes)
+    assert not np.any(got.train & got.heldout)
+
+
+def test_predicted_path_covers_gaps_and_nothing_outside():
+    times, pixels = slide(2)
+    pixels[60:66] = np.nan
+    got = found(times, pixels, About(gravity=DOWN, incline_deg=25.0, px_per_m=400.0))
+    assert np.isfinite(got.position[60:66]).all() and not got.train[60:66].any() and not got.heldout[60:66].any()
+    assert np.isnan(got.position[:15]).all()
+
+
+def test_outliers_are_set_aside_and_said_so():
+    times, pixels = slide(3)
+    pixels[[40, 55, 71, 90]] += 15.0
+    got = found(times, pixels, About(gravity=DOWN, incline_deg=25.0, px_per_m=400.0))
+    assert inside(got.get("friction"), 0.3)
+    assert any("outliers" in n for n in got.notes)
+
+
+def test_a_wrong_incline_is_noticed():
+    times, pixels = slide(4)
+    got = found(times, pixels, About(gravity=DOWN, incline_deg=20.0, px_per_m=400.0))
+    assert any("incline" in w for w in got.warnings)
+
+
+def test_without_a_length_friction_is_not_identified():
+    times, pixels = slide(5)
+    got = found(times, pixels, About(gravity=DOWN, ground_auto=True, unit="px", scale="unknown"))
+    assert got.get("friction").verdict is Verdict.NOT_IDENTIFIED
+    assert inside(got.get("acceleration_px"), 400 * G * (np.sin(np.radians(25)) - 0.3 * np.cos(np.radians(25))))
+
+
+def test_slow_motion_that_is_not_declared_is_noticed():
+    times, pixels = slide(6)
+    got = found(times * 8, pixels, About(gravity=DOWN, incline_deg=25.0, px_per_m=400.0))
+    assert any("fps" in w for w in got.warnings)
+
+
+def throw(seed, *, speed=2.7, angle=30.0, ppm=300.0, fps=240, noise=0.2, frames=90, roll=0.0, start=(-150.0, 20.0)):
+    rng = np.random.default_rng(seed)
+    times = np.arange(frames) / fps
+    th, r = np.radians(angle), np.radians(roll)
+    R = np.array([[np.cos(r), -np.sin(r)], [np.sin(r), np.cos(r)]])
+    v = R @ [speed * np.cos(th), speed * np.sin(th)] * ppm
+    path = integrate(start, v, lambda p, v: R @ [0, -G] * ppm, times)
+    return times, (path + noise * rng.normal(size=path.shape))[:, None]
+
+
+def test_flight_gives_scale_and_launch():
+    times, pixels = throw(1)
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    assert abs(got.get("px_per_m").value / 300 - 1) < 0.02 and inside(got.get("px_per_m"), 300)
+    assert inside(got.get("launch_speed"), 2.7) and abs(got.get("launch_speed").value / 2.7 - 1) < 0.05
+    assert inside(got.get("launch_angle"), 30) and abs(got.get("launch_angle").value - 30) < 2
+    assert got.px_per_m == pytest.approx(got.get("px_per_m").value)
+    np.testing.assert_allclose(got.gravity, DOWN * got.px_per_m)
+
+
+def test_launch_angle_is_against_gravity_when_the_camera_rolls():
+    times, pixels = throw(2, roll=1.5)
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    assert abs(got.get("camera_roll").value - 1.5) < 0.7
+    assert inside(got.get("launch_angle"), 30)
+
+
+def test_free_fall_with_a_scale_gives_gravity():
+    times, pixels = throw(3, angle=90, speed=1.0, ppm=400)
+    got = found(times, pixels, About(gravity=DOWN, ground_auto=True, px_per_m=400.0))
+    assert inside(got.get("gravity"), G) and not got.warnings
+
+
+def test_free_fall_names_the_factor_of_undeclared_slow_motion():
+    times, pixels = throw(4, angle=90, speed=1.0, ppm=400)
+    got = found(times * 4, pixels, About(gravity=DOWN, ground_auto=True, px_per_m=400.0))
+    assert any("factor is 4" in w for w in got.warnings)
+
+
+def test_too_few_frames_is_a_result():
+    times, pixels = throw(5, frames=5)
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    assert got.status is Status.TOO_FEW_FRAMES and got.warnings and np.isnan(got.position).all()
+
+
+def test_an_object_at_rest_is_no_motion():
+    times = np.arange(60) / 60
+    rng = np.random.default_rng(0)
+    got = found(times, 0.2 * rng.normal(size=(60, 1, 2)), About(gravity=DOWN, ground_auto=True, px_per_m=400.0))
+    assert got.status is Status.TOO_FEW_FRAMES and "rests" in got.warnings[0]
+
+
+def test_phases_split_at_release_and_impact():
+    """Held, falling, bouncing: the change points within two frames."""
+    times = np.arange(140) / 120
+
+    def bounce(p, v):
+        if p[1] < 0 and v[1] < 0:
+            return np.array([p[0], -p[1]]), np.array([v[0], -0.7 * v[1]])
+        return p, v
+
+    fall = integrate([0, 300.0], [0, 0], lambda p, v: np.array([0, -3000.0]), np.maximum(times - 0.25, 0), event=bounce)
+    track = fall + 0.15 * np.random.default_rng(0).normal(size=fall.shape)
+    cuts = [p.span[0] for p in motion.phases(times, track, 0.15)][1:]
+    drop = np.sqrt(2 * 300 / 3000)
+    truth = [0.25, 0.25 + drop]
+    assert len(cuts) == len(truth)
+    np.testing.assert_allclose(cuts, truth, atol=3 / 120)
+
+
+def test_coverage_of_the_friction_interval():
+    """Truth drawn as the priors say (scale 1 %, incline 0.25 deg, roll 0.5 deg); 95 % intervals must hold it that often."""
+    held = []
+    for seed in range(60):
+        rng = np.random.default_rng(1000 + seed)
+        mu, slope = rng.uniform(0.15, 0.4), rng.uniform(24, 35)
+        ppm = 400 * (1 + 0.01 * rng.normal())
+        times, pixels = slide(seed, mu=mu, slope=slope, ppm=ppm, held=0.0, frames=60, fps=90)
+        roll = np.radians(0.5 * rng.normal())
+        R = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
+        told = slope + 0.25 * rng.normal()
+        got = found(times, pixels @ R.T, About(gravity=DOWN, incline_deg=told, px_per_m=400.0))
+        held.append(inside(got.get("friction"), mu))
+    assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)

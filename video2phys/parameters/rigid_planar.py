@@ -1,0 +1,135 @@
+"""Identification of rigid motion parallel to the picture: which motion it is, and the parameters of that motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from video2phys.context import Context
+from video2phys.parameters import planar_flight, planar_slide, planar_table
+from video2phys.parameters import planar_motion as motion
+from video2phys.parameters.planar_fit import Fit, Law, Window, solve
+from video2phys.parameters.planar_result import Found, result, too_few
+from video2phys.parameters.planar_scale import Scale, scale
+from video2phys.parameters.planar_track import Track
+from video2phys.types import About, Frames, Gaussians, Parameter, Parameters, StateTrack
+
+FEWEST = 8  # frames of a window: two thirds of it must still be more than a parabola
+VERTICAL = float(np.radians(80))  # a straight way steeper than this is a fall: nothing would press the body on such a support
+TILT = float(np.radians(15))  # a free body's acceleration points down within the roll of any camera that was meant to be level
+STRAIGHT = 0.02  # bow over way of a straight track: what lenses of cameras and phones make of a line
+
+
+def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: object, context: Context) -> Parameters:
+    """Parameters of the planar motion in `states` (kind "planar" or "centroid").
+
+    A motion with too few frames gives a result with Status.TOO_FEW_FRAMES, never an exception.
+    """
+    tracks = [Track.of(frames, states, o) for o in range(states.position.shape[1])]
+    if len(tracks) == 2 and frames.about.gravity is None:
+        from video2phys.parameters import planar_collision
+
+        return planar_collision.identify(frames, states, tracks, settings, context)
+    return single(frames, states, tracks[0], settings, context)
+
+
+Teller = Callable[[Fit, motion.Phase], tuple[tuple[Parameter, ...], tuple[str, ...]]]
+SENTENCE = {
+    "slide": "a straight way with constant acceleration: it slides on a support along its track",
+    "flight": "a parabola with gravity's direction: free flight",
+    "table": "a straight way on a table seen from above",
+}
+
+
+def single(frames: Frames, states: StateTrack, track: Track, settings: object, context: Context) -> Parameters:
+    """One object: the longest phase that is a motion of a known kind decides."""
+    about = frames.about
+    kinds = [kind(p, about) for p in track.phases]
+    ranked = sorted((p.path, k) for k, p in enumerate(track.phases) if kinds[k])
+    if not ranked or len(track.phases[ranked[-1][1]].frames) < FEWEST:
+        return too_few(frames, states, _what_was_seen(track))
+    k = ranked[-1][1]
+    window = track.window(track.phases[k])
+    size = scale(frames, window.frames)
+    build, tell = _laws(kinds[k], frames, track, k, size)
+    early, fit = fit_twice(window, build, settings, context)
+    found, warnings = tell(fit, parabola(window))
+    notes = (*size.notes, *_excluded(track, k, kinds[k], frames))
+    return result(frames, states, Found(window, early, fit, found, size, notes, (*size.warnings, *warnings)))
+
+
+def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tuple[Callable[[motion.Phase], Law], Teller]:
+    """How to build the law from a phase of its kind, and how to report it."""
+    about = frames.about
+    g = float(np.linalg.norm(about.gravity)) if about.gravity is not None else planar_flight.STANDARD
+    incline = given_incline(about)
+    if which == "slide":
+        return lambda p: planar_slide.law(p, size, g, incline), lambda f, p: planar_slide.report(f, p, size, g, incline)
+    if which == "flight":
+        half = 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
+        gap = 2.5 * float(np.median(np.diff(frames.time)))
+        before = track.phases[k - 1] if k else None
+        began = planar_flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
+        return lambda p: planar_flight.law(p, size, g), lambda f, p: planar_flight.report(f, p, began, size, g)
+    return planar_table.law, lambda f, p: planar_table.report(f, p, size)
+
+
+def fit_twice(window: Window, build: Callable[[motion.Phase], Law], settings: object, context: Context) -> tuple[Fit, Fit]:
+    """The law fitted to the first two thirds of the window, which predicts the rest, and to all of it, which gives the values."""
+    steps = int(getattr(settings, "max_steps", 40))
+    part = window.first(-(-2 * len(window.time) // 3))
+    early = solve(part, build(parabola(part)), steps)
+    return early, solve(window, build(parabola(window)), steps, context.progress)
+
+
+def parabola(window: Window) -> motion.Phase:
+    """The parabola through a window of one object."""
+    return motion.fit(window.time, window.measured[:, 0], np.arange(len(window.time)))
+
+
+def given_incline(about: About) -> float | None:
+    """[rad] slope of the support where the user told it."""
+    if about.incline_deg is not None:
+        return float(np.radians(about.incline_deg))
+    if about.ground is not None:
+        return float(np.arccos(np.clip(abs(about.ground.normal[2]) / np.linalg.norm(about.ground.normal), 0, 1)))
+    return None
+
+
+def _excluded(track: Track, k: int, which: str, frames: Frames) -> tuple[str, ...]:
+    """What was taken for the motion, and what was left out."""
+    phase = track.phases[k]
+    notes = [f"{phase.span[0]:.3f} to {phase.span[1]:.3f} s: {SENTENCE[which]} ({len(phase.frames)} frames)"]
+    if k:
+        before = track.phases[k - 1]
+        how = "at rest or held" if before.rests else "in another motion (held, pushed, or before an impact)"
+        notes.append(f"frames before {phase.span[0]:.3f} s are left out: the object is {how}")
+    if k + 1 < len(track.phases):
+        notes.append(f"frames after {phase.span[1]:.3f} s are left out: the motion changes there (impact, end stop, or out of sight)")
+    if track.spikes:
+        notes.append(f"{track.spikes} of {len(track.frames) + track.spikes} frames set aside as outliers of the track")
+    return tuple(notes)
+
+
+def _what_was_seen(track: Track) -> str:
+    if not track.phases:
+        return f"the object is measured in {len(track.frames)} frames only"
+    if all(p.rests for p in track.phases):
+        return "the object rests in every frame"
+    return f"no phase of the motion is a slide or a flight of {FEWEST} frames or more"
+
+
+def kind(phase: motion.Phase, about: About) -> str:
+    """ "slide", "flight", "table", or "" where the phase is none of them: rest, a hand, an impact."""
+    if phase.rests or phase.path < 10 or phase.noise > max(1.0, STRAIGHT * phase.path):
+        return ""
+    straight = phase.bow < max(3 * phase.noise, STRAIGHT * phase.path)
+    if about.gravity is None:
+        return "table" if straight else ""
+    supported = about.ground_auto or about.incline_deg is not None or about.ground is not None
+    if supported and straight and planar_slide.Support(phase).slope < VERTICAL:
+        return "slide"
+    pull = np.hypot(*phase.acceleration)
+    falls = pull > 5 * phase.acceleration_sigma and -phase.acceleration[1] > pull * np.cos(TILT)
+    return "flight" if falls else ""
