@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from functools import cache
 from typing import TYPE_CHECKING
@@ -22,7 +24,8 @@ def taichi() -> ModuleType:
     os.environ.setdefault("TI_LOG_LEVEL", "error")
     import taichi as ti
 
-    ti.init(arch=ti.cpu, log_level=ti.ERROR, offline_cache=True, cpu_max_num_threads=os.cpu_count() or 1)
+    with contextlib.redirect_stdout(io.StringIO()):  # init() prints, too
+        ti.init(arch=ti.cpu, log_level=ti.ERROR, offline_cache=True, cpu_max_num_threads=os.cpu_count() or 1)
     return ti
 
 

@@ -1,0 +1,136 @@
+"""A soft block dropped on the floor, seen by six calibrated cameras; simulated on a grid finer than any fit uses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.spatial import KDTree
+from scipy.spatial.transform import Rotation
+from video import write_truth, write_video
+
+from video2phys.render.api import rasterize
+from video2phys.simulate.mpm.rollout import rollout
+from video2phys.simulate.mpm.scene import Params, build, start
+from video2phys.types import Camera
+
+FPS, FRAMES, PIXELS = 60, 24, 160
+STEPS = 200  # per frame, above twice what stability asks for
+LIGHT = np.array([0.3, -0.4, 0.87])
+SIZE = np.array([0.12, 0.10, 0.09])  # [m]
+SPACING = 0.004  # [m] between particles; a fit uses about twice this
+YOUNGS_MODULUS, POISSON_RATIO, DENSITY, FRICTION = 3.5e4, 0.32, 1000.0, 0.5
+POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (0.5, 1.0, 0.3)  # [m], [m/s], [rad/s]
+TILT = Rotation.from_rotvec([0.5, -0.2, 0.3]).as_matrix()
+
+
+def lattice(size: np.ndarray, spacing: float) -> np.ndarray:
+    """Cell centres of a block (N, 3)."""
+    axes = [(np.arange(round(s / spacing)) + 0.5) * spacing - s / 2 for s in size]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+
+
+def skin(size: np.ndarray, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points on the six faces (G, 3) and their outward normals (G, 3)."""
+    points, normals = [], []
+    for axis in range(3):
+        flat = lattice(np.where(np.arange(3) == axis, spacing, size), spacing)
+        for side in (-0.5, 0.5):
+            normal = np.where(np.arange(3) == axis, np.sign(side), 0.0)
+            points.append(flat * (normal == 0) + normal * size / 2)
+            normals.append(np.broadcast_to(normal, flat.shape))
+    return np.concatenate(points), np.concatenate(normals)
+
+
+def cameras() -> list[Camera]:
+    """Six cameras on a ring, alternately low and high, looking at the place of impact."""
+    views = []
+    for k in range(6):
+        turn, height = 2 * np.pi * k / 6 + 0.3, (0.22, 0.5)[k % 2]
+        eye, target = np.array([0.75 * np.cos(turn), 0.75 * np.sin(turn), height]), np.array([0.02, 0.01, 0.09])
+        z = (target - eye) / np.linalg.norm(target - eye)
+        x = np.cross(z, [0, 0, 1.0])
+        x /= np.linalg.norm(x)
+        R = np.stack([x, np.cross(z, x), z])
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = R, -R @ eye
+        focal = 1.6 * PIXELS
+        views.append(Camera(np.array([[focal, 0, PIXELS / 2], [0, focal, PIXELS / 2], [0, 0, 1]]), pose, PIXELS, PIXELS))
+    return views
+
+
+def floor(camera: Camera, center: np.ndarray) -> np.ndarray:
+    """Checkered floor with a soft contact shadow below `center`, (H, W, 3) in 0..1."""
+    y, x = np.mgrid[0:PIXELS, 0:PIXELS] + 0.5
+    origin, direction = camera.rays(np.stack([x, y], -1))
+    down = np.minimum(direction[..., 2], -1e-3)
+    hit = origin + direction * (-origin[..., 2] / down)[..., None]
+    checker = (np.floor(hit[..., 0] / 0.12) + np.floor(hit[..., 1] / 0.12)) % 2
+    shade = 0.42 + 0.16 * checker
+    away = np.hypot(hit[..., 0] - center[0], hit[..., 1] - center[1])
+    shade = shade * (1 - 0.45 * np.exp(-0.5 * (away / (0.05 + 0.5 * center[2])) ** 2))
+    far = np.clip((np.linalg.norm(hit - origin, axis=-1) - 1.5) / 3, 0, 1)
+    return (shade * (1 - far) + 0.72 * far)[..., None] * np.array([1.0, 0.98, 0.95])
+
+
+def picture(camera: Camera, mean: np.ndarray, covariance: np.ndarray, colour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """RGB and mask (H, W, ...) in 0..1 of nearly opaque Gaussians before the floor."""
+    m, S, c, K, pose = (torch.from_numpy(a.astype(np.float32)) for a in (mean, covariance, colour, camera.K, camera.world_to_camera))
+    unused = torch.ones(len(m), 4), torch.ones(len(m), 3)  # the covariance takes the place of quaternion and scale
+    drawn = rasterize(m, *unused, torch.full((len(m),), 0.98), c, K, pose, PIXELS, PIXELS, covariance=S)
+    alpha = drawn.alpha.numpy()
+    return drawn.colour.numpy() + (1 - alpha[..., None]) * floor(camera, mean.mean(0)), alpha
+
+
+def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rest positions (N, 3), positions (T, N, 3) and deformation gradients (T, N, 3, 3)."""
+    particle = lattice(SIZE, SPACING)
+    scene = build(particle, np.full(len(particle), SPACING**3), normal=np.array([0, 0, 1.0]))
+    params = Params.of(scene, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO, density=DENSITY, friction=FRICTION)
+    begin = start(scene, params, position=POSITION, rotation=TILT, velocity=VELOCITY, angular_velocity=SPIN)
+    track = rollout(scene, params, begin, np.arange(FRAMES) / FPS, steps=STEPS)
+    return particle, track.position[:, 0].astype(float), track.deformation[:, 0].astype(float)
+
+
+def write_capture(folder: Path) -> None:
+    """transforms.json in nerfstudio's layout and capture.yaml."""
+    entries = []
+    for v, camera in enumerate(cameras()):
+        opengl = np.linalg.inv(camera.world_to_camera) @ np.diag([1.0, -1, -1, 1])
+        intrinsics = {"fl_x": camera.K[0, 0], "fl_y": camera.K[1, 1], "cx": camera.K[0, 2], "cy": camera.K[1, 2], "w": PIXELS, "h": PIXELS}
+        paths = {"file_path": f"videos/cam{v}.mp4", "mask_path": f"masks/cam{v}.mp4"}
+        entries.append(paths | intrinsics | {"transform_matrix": opengl.round(9).tolist()})
+    (folder / "transforms.json").write_text(json.dumps({"camera_model": "OPENCV", "fps": FPS, "frames": entries}, indent=1) + "\n")
+    (folder / "capture.yaml").write_text(
+        f"fps: {FPS}\ngravity: [0, 0, -9.81]\nground: {{normal: [0, 0, 1], offset: 0.0}}\n"
+        f"object: {{density: {DENSITY:g}}}\nmodel: elastic\n"
+    )
+
+
+def make(folder: Path) -> None:
+    random = np.random.default_rng(3)
+    rest, position, deformation = simulate()
+    points, normals = skin(SIZE, 0.003)
+    near = KDTree(rest).query(points)[1]
+    seeds, palette = random.uniform(-0.07, 0.07, (60, 3)), random.uniform(0.1, 0.95, (60, 3))
+    colour = palette[KDTree(seeds).query(points)[1]]
+    flat = 0.0016**2 * (np.eye(3) - 0.96 * normals[:, :, None] * normals[:, None])
+    clips: dict[str, list[list[np.ndarray]]] = {kind: [[] for _ in cameras()] for kind in ("videos", "masks")}
+    for x, deformed in zip(position, deformation, strict=True):
+        F = deformed[near]
+        mean = x[near] + np.einsum("gij,gj->gi", F, points - rest[near])
+        outward = np.einsum("gij,gi->gj", np.linalg.inv(F), normals)
+        outward /= np.linalg.norm(outward, axis=1, keepdims=True)
+        lit = colour * (0.55 + 0.45 * np.clip(outward @ LIGHT, 0, 1))[:, None]
+        for v, camera in enumerate(cameras()):
+            image, mask = picture(camera, mean, F @ flat @ F.swapaxes(1, 2), lit)
+            noisy = image + random.normal(0, 0.008, image.shape)
+            clips["videos"][v].append((np.clip(noisy, 0, 1) * 255).astype(np.uint8))
+            clips["masks"][v].append((np.clip(mask, 0, 1) * 255).astype(np.uint8))
+    for kind, views in clips.items():
+        for v, frames in enumerate(views):
+            write_video(folder / kind / f"cam{v}.mp4", frames, FPS, 16)
+    write_capture(folder)
+    write_truth(folder, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO)
