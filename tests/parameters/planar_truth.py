@@ -56,3 +56,38 @@ def slide(seed, *, mu=0.3, slope=25.0, ppm=400.0, fps=120, held=0.2, noise=0.2, 
     # release between two frames, by the fine integrator
     moved = integrate([0, 0], [0, 0], lambda p, v: a * d, np.maximum(times - held, 0))
     return times, (np.array([-200.0, 100.0]) + moved + noise * rng.normal(size=(frames, 2)))[:, None]
+
+
+def pucks(seed, *, e=0.8, ratio=1.0, slows=(900.0, 1000.0), fps=240, noise=0.12, frames=150, reach=40.0, aim=6.0, hidden=4):
+    """Puck 0 is pushed at 0.1 s and strikes puck 1 at rest: (T, 2, 2) px, frames with merged outlines are NaN.
+
+    The true positions are those of the centres; discs of summed radius `reach` meet with the impulse along the line of centres.
+    """
+    rng = np.random.default_rng(seed)
+    times = np.arange(frames) / fps
+    h = 2e-5
+    p = np.array([[-140.0, 20.0], [10.0, 20.0 - aim]])
+    v = np.zeros((2, 2))
+    m = np.array([1.0, ratio])
+    out, struck, met = [], False, None
+    for goal in times:
+        t = 0.0 if not out else times[len(out) - 1]
+        while t < goal - 1e-12:
+            if t >= 0.1 and not v.any() and not struck:
+                v[0] = [750.0, 0.0]
+            speed = np.hypot(*v.T)
+            unit = np.divide(v, speed[:, None], out=np.zeros_like(v), where=speed[:, None] > 0)
+            v = unit * np.maximum(speed - np.array(slows) * h, 0)[:, None]
+            p = p + v * h
+            gap = p[0] - p[1]
+            if not struck and np.hypot(*gap) <= reach:
+                n = gap / np.hypot(*gap)
+                J = -(1 + e) * ((v[0] - v[1]) @ n) / (1 / m[0] + 1 / m[1])
+                v = v + np.outer([J / m[0], -J / m[1]], n)
+                struck, met = True, t
+            t += h
+        out.append(p.copy())
+    pixels = np.array(out) + noise * rng.normal(size=(frames, 2, 2))
+    if met is not None:
+        pixels[np.abs(times - met) < (hidden + 0.5) / fps] = np.nan
+    return times, pixels

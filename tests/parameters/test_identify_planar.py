@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from planar_truth import CONTEXT, G, capture, integrate, slide
+from planar_truth import CONTEXT, G, capture, integrate, pucks, slide
 
 from video2phys.parameters import planar_motion as motion
 from video2phys.parameters.rigid_planar import identify
@@ -157,4 +157,41 @@ def test_coverage_of_the_friction_interval():
         told = slope + 0.25 * rng.normal()
         got = found(times, pixels @ R.T, About(gravity=DOWN, incline_deg=told, px_per_m=400.0))
         held.append(inside(got.get("friction"), mu))
+    assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)
+
+
+@pytest.mark.parametrize("e,ratio", [(0.8, 1.0), (0.5, 2.0)])
+def test_collision_gives_restitution_and_mass_ratio_in_pixels(e, ratio):
+    times, pixels = pucks(1, e=e, ratio=ratio)
+    got = found(times, pixels, About(unit="px", scale="unknown"))
+    assert got.status is Status.CONVERGED and got.unit == "px"
+    assert inside(got.get("restitution"), e) and abs(got.get("restitution").value - e) < 0.1
+    assert inside(got.get("mass_ratio"), ratio)
+    assert got.get("velocity_before", 0).unit == "px/s"
+    assert got.residual["heldout_px"] < 1.0
+    assert any("ratio" in n for n in got.notes)
+
+
+def test_two_objects_that_never_meet_have_no_restitution():
+    times = np.arange(100) / 100
+    a, b = np.stack([300 * times - 100, 0 * times + 50], -1), np.stack([-200 * times, 0 * times - 80], -1)
+    pixels = np.stack([a, b], 1) + 0.1 * np.random.default_rng(0).normal(size=(100, 2, 2))
+    got = found(times, pixels, About(unit="px", scale="unknown"))
+    assert got.status is Status.TOO_FEW_FRAMES and "collide" in got.warnings[0]
+
+
+def test_a_puck_on_a_table_slows_at_a_constant_rate():
+    times, pixels = pucks(2, reach=0.0, aim=300.0)
+    got = found(times, pixels[:, :1], About(px_per_m=500.0))
+    assert inside(got.get("friction"), 900 / 500 / G)
+
+
+def test_coverage_of_the_restitution_interval():
+    held = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        e, ratio = rng.uniform(0.4, 0.9), rng.uniform(0.6, 1.6)
+        times, pixels = pucks(seed, e=e, ratio=ratio, aim=rng.uniform(-10, 10), fps=120, frames=75, hidden=2)
+        got = found(times, pixels, About(unit="px", scale="unknown"))
+        held.append(got.status is Status.CONVERGED and inside(got.get("restitution"), e))
     assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)

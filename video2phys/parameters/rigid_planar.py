@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.parameters import planar_flight, planar_slide, planar_table
+from video2phys.parameters import planar_collision, planar_flight, planar_slide, planar_table
 from video2phys.parameters import planar_motion as motion
 from video2phys.parameters.planar_fit import Fit, Law, Window, solve
 from video2phys.parameters.planar_result import Found, result, too_few
@@ -28,10 +28,24 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     """
     tracks = [Track.of(frames, states, o) for o in range(states.position.shape[1])]
     if len(tracks) == 2 and frames.about.gravity is None:
-        from video2phys.parameters import planar_collision
-
-        return planar_collision.identify(frames, states, tracks, settings, context)
+        return pair(frames, states, tracks, settings, context)
     return single(frames, states, tracks[0], settings, context)
+
+
+def pair(frames: Frames, states: StateTrack, tracks: list[Track], settings: object, context: Context) -> Parameters:
+    """Two objects on a table seen from above: their collision."""
+    impact = planar_collision.find(tracks)
+    if impact is None:
+        return too_few(frames, states, "no moment is found at which both objects change their velocity: they do not collide in view")
+    window = planar_collision.window(tracks, impact)
+    size = scale(frames)
+    part = window.first(planar_collision.training(window, impact))
+    steps = int(getattr(settings, "max_steps", 40))
+    early = solve(part, planar_collision.law(part, impact), steps)
+    fit = solve(window, planar_collision.law(window, impact), steps, context.progress)
+    found, notes, warnings = planar_collision.report(fit, window, impact, size)
+    mass = "masses enter a collision only as their ratio"
+    return result(frames, states, Found(window, early, fit, found, size, (*size.notes, *notes), warnings, mass))
 
 
 Teller = Callable[[Fit, motion.Phase], tuple[tuple[Parameter, ...], tuple[str, ...]]]
@@ -51,12 +65,12 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
         return too_few(frames, states, _what_was_seen(track))
     k = ranked[-1][1]
     window = track.window(track.phases[k])
-    size = scale(frames, window.frames)
+    size = scale(frames)
     build, tell = _laws(kinds[k], frames, track, k, size)
     early, fit = fit_twice(window, build, settings, context)
     found, warnings = tell(fit, parabola(window))
     notes = (*size.notes, *_excluded(track, k, kinds[k], frames))
-    return result(frames, states, Found(window, early, fit, found, size, notes, (*size.warnings, *warnings)))
+    return result(frames, states, Found(window, early, fit, found, size, notes, warnings))
 
 
 def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tuple[Callable[[motion.Phase], Law], Teller]:

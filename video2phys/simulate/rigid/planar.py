@@ -65,21 +65,22 @@ def start(
     return State(torch.full((batch,), float(time), dtype=torch.float64), position, velocity, zero, zero if spin is None else spin, mode)
 
 
-def step(params: Params, scene: Scene, state: State, dt: float) -> State:
-    """The state `dt` [s] later; exact, through any events on the way."""
-    return rollout(params, scene, state, state.time[:1].detach() + dt).final
+def step(params: Params, scene: Scene, state: State, dt: float | Tensor) -> State:
+    """The state `dt` [s] later, one number or (B,); exact, through any events on the way."""
+    return rollout(params, scene, state, (state.time + dt)[:, None]).final
 
 
 def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
-    """Positions at `times` [s] (T,), ascending, none before state.time.
+    """Positions at `times` [s] (T,) or (B, T), ascending. Before state.time they are zero.
 
     Raises BadInput when more than scene.event_limit events happen: the bodies chatter.
     """
-    batch, samples, bodies = len(state.time), len(times), len(scene.radius)
+    batch, samples, bodies = len(state.time), times.shape[-1], len(scene.radius)
     position = torch.zeros(batch, samples, bodies, 2, dtype=torch.float64)
     velocity, angle = torch.zeros_like(position), torch.zeros(batch, samples, bodies, dtype=torch.float64)
     radius = torch.tensor(scene.radius, dtype=torch.float64)
-    end = times[-1].expand(batch)
+    times = times.expand(batch, samples)
+    end = times[:, -1]
     done = torch.zeros(batch, dtype=torch.bool)
     for count in range(scene.event_limit + 1):
         state = _lean(params, scene, state)
@@ -87,7 +88,7 @@ def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
         tau, kind = events.first(params, scene, state, a, turn, radius)
         reaches_end = state.time + tau >= end
         tau = torch.where(reaches_end, end - state.time, tau)
-        dt = times[None] - state.time[:, None]
+        dt = times - state.time[:, None]
         inside = (dt >= 0) & ((dt <= tau[:, None]) | reaches_end[:, None]) & ~done[:, None]
         d = dt[..., None, None]
         here = state.position[:, None] + state.velocity[:, None] * d + 0.5 * a[:, None] * d**2
