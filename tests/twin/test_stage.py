@@ -1,0 +1,142 @@
+"""The twin stage on captures whose motion is known in closed form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import samples
+
+from video2phys import store
+from video2phys.context import Context
+from video2phys.twin import stage
+from video2phys.twin.settings import Settings
+from video2phys.types import Topology, Twin
+
+UNTESTED = Topology(False, "The interior was not tested.", ())
+QUICK = Settings(video_size=200)
+
+
+@pytest.fixture(scope="module")
+def bounce(tmp_path_factory: pytest.TempPathFactory) -> tuple[samples.Sample, Twin]:
+    folder = tmp_path_factory.mktemp("bounce")
+    sample = samples.rigid(folder / "frames", "bounce", count=45)
+    (folder / "out").mkdir()
+    record = {"capture": "/c/box", "timings_s": {"frames": 1.0}, "device": "cpu", "versions": {"mujoco": mujoco.__version__}}
+    return sample, stage.run(*sample.artefacts, UNTESTED, QUICK, Context(folder / "out", record=record))
+
+
+def test_every_file_passes_its_check(bounce: tuple[samples.Sample, Twin]) -> None:
+    _, twin = bounce
+    assert {f.path for f in twin.files} >= {
+        "twin.xml",
+        "twin.json",
+        "gaussians.ply",
+        "particles.ply",
+        "body.obj",
+        "overlay.mp4",
+        "report.html",
+    }
+    assert all(f.passed for f in twin.files), [f for f in twin.files if not f.passed]
+    assert all((twin.folder / f.path).stat().st_size > 0 for f in twin.files)
+
+
+def test_replay_follows_the_bounce(bounce: tuple[samples.Sample, Twin]) -> None:
+    """Restitution 0.6 in closed form; the contact spring may lag by its own duration, about a centimetre of path."""
+    _, twin = bounce
+    assert twin.replay["from_fit_rms_m"] < 0.006
+    assert twin.replay["position_rms_m"] < 0.008
+
+
+def test_mjcf_carries_the_identified_numbers(bounce: tuple[samples.Sample, Twin]) -> None:
+    _, twin = bounce
+    model = mujoco.MjModel.from_xml_path(str(twin.folder / "twin.xml"))
+    mass = 600 * samples.SIZE.prod()
+    want = mass / 12 * (np.sum(samples.SIZE**2) - samples.SIZE**2)
+    body = model.body("body")
+    assert body.mass[0] == pytest.approx(mass, rel=1e-6)
+    np.testing.assert_allclose(np.sort(body.inertia), np.sort(want), rtol=0.01)  # particles stand for the solid
+    assert model.geom("ground").friction[0] == pytest.approx(samples.FRICTION)
+    np.testing.assert_allclose(model.opt.gravity, [0, 0, -samples.G])
+
+
+def test_json_follows_the_schema(bounce: tuple[samples.Sample, Twin]) -> None:
+    _, twin = bounce
+    tree = json.loads((twin.folder / "twin.json").read_text())
+    assert tree["model"] == "rigid" and tree["status"] == "converged"
+    assert tree["parameters"]["friction"] == {
+        "value": 0.3,
+        "unit": "1",
+        "interval": [0.28, 0.32],
+        "verdict": "identified",
+        "law": "Coulomb",
+    }
+    assert tree["residual"] == {"train_px": 0.21, "heldout_px": 0.34} and tree["provenance"]["layout"] == "bare folder"
+
+
+def test_report_is_one_page(bounce: tuple[samples.Sample, Twin]) -> None:
+    _, twin = bounce
+    page = (twin.folder / "report.html").read_text()
+    assert "data:video/mp4;base64," in page and "0.30" in page and "Only one impact is seen." in page
+    assert "http://" not in page.replace("http://www.w3.org", "") and "https://" not in page
+    assert len(page) < 4e6
+
+
+def test_twin_saves_and_loads(bounce: tuple[samples.Sample, Twin], tmp_path: Path) -> None:
+    _, twin = bounce
+    store.save(twin, tmp_path)
+    assert store.load(Twin, tmp_path).files == twin.files
+
+
+def test_slide_replays_within_a_millimetre(tmp_path: Path) -> None:
+    sample = samples.rigid(tmp_path / "frames", "slide")
+    (tmp_path / "out").mkdir()
+    twin = stage.run(*sample.artefacts, UNTESTED, QUICK, Context(tmp_path / "out"))
+    assert twin.replay["from_fit_rms_m"] < 1e-3 and not any("replay leaves" in w for w in twin.warnings)
+
+
+def test_without_scale_the_twin_says_so(tmp_path: Path) -> None:
+    sample = samples.rigid(tmp_path / "frames", "bounce", unit="px")
+    (tmp_path / "out").mkdir()
+    twin = stage.run(*sample.artefacts, UNTESTED, QUICK, Context(tmp_path / "out"))
+    assert any("no metric scale" in w for w in twin.warnings)
+    assert twin.replay["from_fit_rms_px"] < 1.5
+
+
+def test_a_scale_found_by_the_fit_makes_the_twin_metric(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    sample = samples.rigid(tmp_path / "frames", "slide", unit="px")
+    (tmp_path / "out").mkdir()
+    parameters = replace(sample.parameters, px_per_m=250.0)
+    twin = stage.run(sample.frames, sample.gaussians, sample.states, parameters, UNTESTED, QUICK, Context(tmp_path / "out"))
+    model = mujoco.MjModel.from_xml_path(str(twin.folder / "twin.xml"))
+    np.testing.assert_allclose(model.geom_size[1], samples.SIZE / 2, rtol=1e-6)
+    np.testing.assert_allclose(model.opt.gravity, [0, 0, -samples.G])
+    assert twin.replay["from_fit_rms_m"] < 1e-3
+
+
+def test_soft_body_becomes_a_flexcomp(tmp_path: Path) -> None:
+    sample = samples.elastic(tmp_path / "frames", count=20)
+    (tmp_path / "out").mkdir()
+    twin = stage.run(*sample.artefacts, UNTESTED, Settings(video_size=200, soft_cells=3), Context(tmp_path / "out"))
+    assert all(f.passed for f in twin.files)
+    model = mujoco.MjModel.from_xml_path(str(twin.folder / "twin.xml"))
+    assert model.nflex == 1 and model.body_mass.sum() == pytest.approx(8.0, rel=1e-6)
+    assert twin.replay["from_fit_rms_m"] < 2e-3  # free fall
+
+
+def test_a_fit_without_motion_still_gets_a_report(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from video2phys.types import Status
+
+    sample = samples.rigid(tmp_path / "frames", "slide", count=8)
+    (tmp_path / "out").mkdir()
+    lost = replace(sample.parameters, position=np.full_like(sample.parameters.position, np.nan), status=Status.TOO_FEW_FRAMES)
+    twin = stage.run(sample.frames, sample.gaussians, sample.states, lost, UNTESTED, QUICK, Context(tmp_path / "out"))
+    assert "twin.xml" not in {f.path for f in twin.files} and any("no motion" in w for w in twin.warnings)
+    assert "capture a longer or closer clip" in (twin.folder / "report.html").read_text()

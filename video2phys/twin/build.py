@@ -1,0 +1,169 @@
+"""From artefacts to a scene in the units of the twin: metres where the scale is known, else the artefacts' pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from video2phys.types import Body, Gaussians, Parameters, Plane, StateTrack, Topology, Verdict
+
+DENSITY = 1000.0  # [kg/m^3] stands in where neither mass nor density is known; a rigid motion under gravity does not show it
+FRICTION = 0.5  # stands in where no sliding contact was seen
+
+
+@dataclass(frozen=True)
+class Solid:
+    """One object of the scene at the start of the replay. Lengths in `Scene.unit`."""
+
+    name: str
+    body: Body  # lengths scaled to the scene
+    mass: float  # [kg]
+    center: np.ndarray  # (3,) of mass, body frame
+    inertia: np.ndarray  # [kg length^2] (3, 3) about the centre of mass, body axes
+    density: np.ndarray  # [kg/length^3] (P,) per particle
+    position: np.ndarray  # (3,) of the body origin
+    rotation: np.ndarray  # (4,) quaternion
+    velocity: np.ndarray  # [length/s] (3,) of the body origin
+    spin: np.ndarray  # [rad/s] (3,) world axes
+    friction: float
+    restitution: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the twin simulates."""
+
+    model: str
+    solids: tuple[Solid, ...]
+    unit: Literal["m", "px"]
+    scale: float  # scene length = artefact length * scale
+    planar: bool  # motion stays in the x-z plane
+    gravity: np.ndarray  # [length/s^2] (3,)
+    ground: Plane | None
+    start: int  # frame in which the replay starts
+    time: np.ndarray  # [s] (T,)
+    youngs_modulus: float = 0.0  # [Pa] soft bodies
+    poisson_ratio: float = 0.0
+    damping: float = 0.0  # [s] Rayleigh, stiffness-proportional
+    notes: tuple[str, ...] = ()
+
+
+def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topology: Topology) -> Scene:
+    """The identified model as a scene that starts where the fit's simulation starts."""
+    metric = parameters.unit == "m" or parameters.px_per_m is not None
+    scale = 1.0 if parameters.unit == "m" or parameters.px_per_m is None else 1 / parameters.px_per_m
+    known = np.isfinite(parameters.position).all((1, 2))
+    start = int(np.argmax(known))
+    notes: list[str] = [] if metric else ["no metric scale: lengths of the twin count pixels, masses and forces are in arbitrary units"]
+    solids = tuple(_solid(o, body, scale, start, metric, parameters, topology, notes) for o, body in enumerate(gaussians.bodies))
+    ground = parameters.ground
+    return Scene(
+        model=parameters.model,
+        solids=solids,
+        unit="m" if metric else "px",
+        scale=scale,
+        planar=states.kind in ("planar", "centroid"),
+        gravity=np.zeros(3) if parameters.gravity is None else np.asarray(parameters.gravity, float) * scale,
+        ground=None if ground is None else Plane(ground.normal, ground.offset * scale),
+        start=start,
+        time=parameters.time,
+        youngs_modulus=_number(parameters, "youngs_modulus") or 0.0,
+        poisson_ratio=_number(parameters, "poisson_ratio") or 0.0,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def scaled(body: Body, scale: float) -> Body:
+    """The same body in another length unit."""
+    from dataclasses import replace
+
+    solid = body.primitive and replace(
+        body.primitive, size=body.primitive.size * scale, outline=None if body.primitive.outline is None else body.primitive.outline * scale
+    )
+    return replace(body, mean=body.mean * scale, scale=body.scale * scale, particle=body.particle * scale, volume=body.volume * scale**3,
+                   vertices=body.vertices * scale, position=body.position * scale, primitive=solid)  # fmt: skip
+
+
+def _solid(
+    o: int, body: Body, scale: float, start: int, metric: bool, parameters: Parameters, topology: Topology, notes: list[str]
+) -> Solid:
+    body = scaled(body, scale)
+    density = _density(o, body, metric, parameters, topology, notes)
+    friction, restitution = _number(parameters, "friction", o), _number(parameters, "restitution", o)
+    if friction is None:
+        notes.append(f"friction is not known from this capture: {FRICTION} stands in")
+    if restitution is None and parameters.model == "rigid":
+        notes.append("restitution is not known from this capture: 0 stands in")
+    mass, center, inertia = moments(body.particle, body.volume, density)
+    velocity, spin = _initial(o, scale, start, parameters)
+    return Solid(
+        name="body" if parameters.position.shape[1] == 1 else f"body_{o}", body=body, mass=mass, center=center, inertia=inertia,
+        density=density, position=parameters.position[start, o] * scale, rotation=parameters.rotation[start, o], velocity=velocity,
+        spin=spin, friction=FRICTION if friction is None else friction, restitution=float(np.clip(restitution or 0.0, 0, 1)),
+    )  # fmt: skip
+
+
+def _density(o: int, body: Body, metric: bool, parameters: Parameters, topology: Topology, notes: list[str]) -> np.ndarray:
+    """Density per particle of the simplest interior that the motion allows, else of a uniform solid."""
+    volume = body.volume
+    if not metric:
+        notes.append("masses are not known: each body has mass 1")
+        return np.full(len(volume), 1 / volume.sum())
+    interior = next((i for i in topology.family if i.allowed and len(i.density) == len(volume) and i.mass is not None), None)
+    if o == 0 and interior is not None:
+        return interior.density
+    given, mass = _number(parameters, "density", o), parameters.get("mass", o)
+    density = np.full(len(volume), DENSITY if given is None else given)
+    if mass is not None and mass.verdict is not Verdict.NOT_IDENTIFIED and isinstance(mass.value, int | float):
+        return density * mass.value / float(volume @ density)
+    if given is None:
+        notes.append(f"density is not known: {DENSITY:.0f} kg/m^3 stands in; it does not change this motion")
+    return density
+
+
+def moments(particle: np.ndarray, volume: np.ndarray, density: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre of mass (3,) and inertia about it (3, 3) of particles (P, 3), each a small cube of its volume."""
+    share = volume * density
+    total = float(share.sum())
+    center = share @ particle / total
+    r = particle - center
+    own = float(share @ volume ** (2 / 3)) / 6  # a cube's own inertia is m a^2 / 6
+    return total, center, (float(share @ (r**2).sum(1)) + own) * np.eye(3) - (share[:, None] * r).T @ r
+
+
+def _initial(o: int, scale: float, start: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity [scene length/s] and spin [rad/s] at the start: as fitted, else from the predicted motion."""
+    from scipy.spatial.transform import Rotation
+
+    velocity, spin = parameters.get("initial_velocity", o), parameters.get("initial_angular_velocity", o)
+    last = min(start + 5, len(parameters.time))
+    span = slice(start, last)
+    t, x = parameters.time[span] - parameters.time[start], parameters.position[span, o]
+    good = np.isfinite(x).all(1)
+    if velocity is not None:
+        v = _vector(velocity.value) * (scale if velocity.unit.startswith("px") else 1.0)
+    else:
+        degree = min(2, int(good.sum()) - 1)
+        v = np.polyfit(t[good], x[good], degree)[-2] * scale if degree > 0 else np.zeros(3)
+    if spin is not None:
+        return v, _vector(spin.value)
+    if int(good.sum()) < 2:
+        return v, np.zeros(3)
+    first, second = (Rotation.from_quat(parameters.rotation[i, o], scalar_first=True) for i in (start, start + 1))
+    return v, (second * first.inv()).as_rotvec() / t[1]
+
+
+def _vector(value: float | list[float]) -> np.ndarray:
+    """A world vector (3,); a planar pair is x, z, a lone spin is about -y (counter-clockwise in the picture)."""
+    items = np.atleast_1d(np.asarray(value, float))
+    if len(items) == 2:
+        return np.array([items[0], 0, items[1]])
+    return np.array([0, -items[0], 0]) if len(items) == 1 else items
+
+
+def _number(parameters: Parameters, name: str, obj: int | None = None) -> float | None:
+    """The parameter of this object, else the shared one."""
+    found = parameters.get(name, obj) or parameters.get(name)
+    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
