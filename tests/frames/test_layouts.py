@@ -107,6 +107,22 @@ def test_folder_of_pictures_with_masks_and_background(tmp_path: Path) -> None:
     np.testing.assert_allclose(middle(clip.image(4)), middle(square(4)))
 
 
+def test_masks_beside_a_video(tmp_path: Path) -> None:
+    film(tmp_path / "c/a:b.mp4", count=6)
+    for i in FRAMES:
+        picture(tmp_path / f"c/masks/{i}.png", matte(i))
+    (clip,), _, warnings = clips_of(tmp_path / "c", tmp_path / "o1", start=0.1)
+    mask = clip.given(1)
+    assert mask is not None and not warnings
+    np.testing.assert_array_equal(mask * 255, matte(4))  # the frame at 0.1 s is frame 3
+    (tmp_path / "c/masks/5.png").unlink()
+    with pytest.raises(BadInput, match="5 masks"):
+        clips_of(tmp_path / "c", tmp_path / "o2")
+    film(tmp_path / "d/a.mp4")
+    film(tmp_path / "d/masks/b.mp4")
+    assert any("masks/" in w for w in clips_of(tmp_path / "d", tmp_path / "o3")[2])
+
+
 def test_pictures_are_in_natural_order(tmp_path: Path) -> None:
     for i in range(12):
         picture(tmp_path / f"c/{i}.png", square(i))

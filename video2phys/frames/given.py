@@ -16,14 +16,20 @@ from video2phys.frames.sync import nearest
 def masks(source: Source, index: np.ndarray, reel: Reel | None, stored: tuple[int, ...]) -> Iterator[tuple[int, np.ndarray]]:
     """(instant, mask (H, W) uint8 as the pictures are stored) for the frames `index` (T,) of the source (-1 = none).
 
-    A mask video is matched by time stamps. `stored` is the shape of the stored pictures. Raises BadInput for a mask
-    of another shape.
+    A mask video is matched by time stamps, mask pictures beside a video by their order. `stored` is the shape of the
+    stored pictures. Raises BadInput for a mask of another shape and for another number of masks than frames.
     """
     if source.mask_video is not None and reel is not None:
         yield from _film(source, index, reel, stored)
         return
-    for instant in np.flatnonzero(index >= 0):
-        file = source.stills[index[instant]].mask if source.stills else None
+    files = [s.mask for s in source.stills] or list(source.mask_files)
+    if source.mask_files and reel is not None and len(files) not in (len(reel.seconds), reel.listed):
+        raise BadInput(
+            f"{files[0].parent if files[0] else ''} holds {len(files)} masks and {reel.file.name} {len(reel.seconds)} frames.",
+            fix="Give one mask per frame, or a mask video.",
+        )
+    for instant in np.flatnonzero(index >= 0) if files else ():
+        file = files[index[instant]]
         if file is not None and (picture := read_picture(file)) is not None:
             mask = picture.rgb.max(-1) if picture.alpha is None else picture.alpha
             yield int(instant), _fitted(mask, stored, str(file))

@@ -108,7 +108,7 @@ def _open(file: Path) -> Any:
     try:
         if file.stat().st_size == 0:
             raise BadInput(f"{file} is empty.", fix="Copy the video again.")
-        return av.open(str(file), metadata_errors="ignore")
+        return av.open(str(file.absolute()), metadata_errors="ignore")  # "cam:1.mp4" alone would name a protocol
     except OSError as error:
         raise BadInput(f"cannot read {file}: {error.strerror}.", fix="Check the path and that the file is readable.") from error
     except FFmpegError as error:

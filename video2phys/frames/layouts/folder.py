@@ -43,8 +43,10 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
     if len(sources) > 1 and keys.cameras is None:
         shown = ", ".join(s.name for s in sources[:4]) + (", ..." if len(sources) > 4 else "")
         raise BadInput(f"{capture} holds {len(sources)} views ({shown}) and no cameras.", fix=CAMERAS)
-    dressed = tuple(_dress(capture, s, keys, up) for s in sources)
+    dressed = tuple(_dress(capture, s, keys, up, alone=len(sources) == 1) for s in sources)
     scan, warnings = nerfstudio.scan(capture, up)
+    if (capture / "masks").is_dir() and not any(s.mask_video or s.mask_files or any(t.mask for t in s.stills) for s in dressed):
+        warnings = (*warnings, f"no file in masks/ is named as a view ({dressed[0].name}) or its pictures: they are not used.")
     name = f"folder with one {kind.rstrip('s')}" if len(sources) == 1 and kind == "videos" else f"folder of {kind}"
     return Layout(name, dressed, scan, notes=tuple(notes), warnings=warnings)
 
@@ -82,22 +84,24 @@ def _stills(folder: Path) -> tuple[Still, ...]:
     return tuple(Still(p) for p in visible(folder) if p.is_file() and is_picture(p) and p.stem != "background")
 
 
-def _dress(capture: Path, source: Source, keys: Capture, up: np.ndarray | None) -> Source:
-    """Add the camera, and the given masks (masks/NAME.mp4, masks/NAME/*.png or masks/*.png)."""
+def _dress(capture: Path, source: Source, keys: Capture, up: np.ndarray | None, *, alone: bool) -> Source:
+    """Add the camera, and the given masks: masks/NAME.mp4, masks/NAME/*.png or, for a view alone, masks/*.png."""
     camera = keys.camera
     if keys.cameras is not None:
         if source.name not in keys.cameras:
             raise BadInput(f"capture.yaml gives no camera for view '{source.name}'.", fix=guess(source.name, list(keys.cameras)))
         camera = keys.cameras[source.name]
+    source = replace(source, lens=_lens(camera, up))
     masks = capture / "masks"
-    video = next((p for p in visible(masks) if is_video(p) and p.stem == source.name), None) if masks.is_dir() else None
-    stills = source.stills
-    for folder in (masks / source.name, masks):
-        if stills and folder.is_dir():
-            files = {p.stem: p for p in visible(folder) if is_picture(p)}
-            stills = tuple(replace(s, mask=files.get(s.file.stem, s.mask)) for s in stills)
-            break
-    return replace(source, lens=_lens(camera, up), mask_video=video, stills=stills)
+    if not masks.is_dir():
+        return source
+    video = next((p for p in visible(masks) if is_video(p) and p.stem == source.name), None)
+    own = masks / source.name
+    pictures = [p for p in visible(own if own.is_dir() else masks) if is_picture(p)] if own.is_dir() or alone else []
+    if source.video is not None:
+        return replace(source, mask_video=video, mask_files=() if video else tuple(pictures))
+    named = {p.stem: p for p in pictures}
+    return replace(source, stills=tuple(replace(s, mask=named.get(s.file.stem)) for s in source.stills))
 
 
 def background(capture: Path, keys: Capture, name: str) -> Path | None:

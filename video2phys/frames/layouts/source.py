@@ -31,6 +31,7 @@ class Source:
     video: Path | None = None
     stills: tuple[Still, ...] = ()
     mask_video: Path | None = None
+    mask_files: tuple[Path, ...] = ()  # one per frame of the video, where masks are pictures
     background: Path | None = None  # picture of the empty scene
     lens: Lens | None = None  # None = motion parallel to the image
 
