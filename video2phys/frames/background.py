@@ -25,6 +25,7 @@ class Background:
     colour: np.ndarray  # (H, W, 3) float32, 0..255
     sigma: np.ndarray  # (H, W) float32 noise of one channel, one standard deviation
     known: np.ndarray  # (H, W) bool; false where the scene was never seen
+    doubt: np.ndarray  # (H, W) bool; two colours competed, the one taken may itself be shaded
     warp: np.ndarray | None = None  # (T, 2, 3) background to frame pixels, for a camera that drifts; None = it stands still
 
     @cached_property
@@ -59,7 +60,8 @@ def estimate(
     chosen = np.unique(np.linspace(0, count - 1, min(samples, count)).round().astype(int))
     sigma = _noise(read, chosen, count, warp)
     if plate is not None:
-        return Background(plate.astype(np.float32), sigma, np.ones(plate.shape[:2], bool), warp)
+        bare = np.zeros(plate.shape[:2], bool)
+        return Background(plate.astype(np.float32), sigma, ~bare, bare, warp)
     stack = np.stack([_straight(read(int(i)), None if warp is None else warp[i]) for i in chosen])
     middle = _median(stack)
     light = np.stack([gain(picture, middle) for picture in stack])  # (S, 3)
@@ -67,11 +69,11 @@ def estimate(
     middle = _median(stack)
     reach = SIGMAS * np.sqrt(2) * sigma + 1.0  # +1: values are whole numbers
     changed = (np.abs(stack.astype(np.int16) - middle.astype(np.int16)).max(-1) > reach).mean(0) > 0.01
-    colour, known = middle.astype(np.float32), np.ones(middle.shape[:2], bool)
+    colour, known, doubt = middle.astype(np.float32), np.ones(middle.shape[:2], bool), np.zeros(middle.shape[:2], bool)
     if changed.any():
         first, second = _modes(stack[:, changed], reach[changed])
-        _choose(colour, known, changed, first, second, sigma)
-    return Background(colour, sigma, known, warp)
+        doubt = _choose(colour, known, changed, first, second, sigma)
+    return Background(colour, sigma, known, doubt, warp)
 
 
 def gain(image: np.ndarray, background: np.ndarray) -> np.ndarray:
@@ -148,10 +150,10 @@ def _near(v: np.ndarray, s: int, reach: np.ndarray) -> np.ndarray:
     return near
 
 
-def _choose(colour: np.ndarray, known: np.ndarray, changed: np.ndarray, first: _Mode, second: _Mode, sigma: np.ndarray) -> None:
+def _choose(colour: np.ndarray, known: np.ndarray, changed: np.ndarray, first: _Mode, second: _Mode, sigma: np.ndarray) -> np.ndarray:
     """Settle the pixels whose colour is in doubt, in place: the mode that continues the settled background around it wins.
 
-    What no mode continues was never seen without the object and becomes unknown.
+    What no mode continues was never seen without the object and becomes unknown. Returns the pixels that were in doubt.
     """
     one, two = colour.copy(), np.full_like(colour, np.inf)
     one[changed] = first.colour
@@ -164,7 +166,7 @@ def _choose(colour: np.ndarray, known: np.ndarray, changed: np.ndarray, first: _
     sizes = ndimage.sum_labels(~doubt, islands, np.arange(count + 1))
     doubt |= (sizes < max(0.1 * doubt.size, sizes[1:].max(initial=0.0)))[islands] & _inside(islands)
     if doubt.all():
-        return
+        return doubt
     steps = np.linalg.norm(np.diff(colour, axis=1), axis=-1)[~(doubt[:, 1:] | doubt[:, :-1])]
     noise = SIGMAS * float(np.median(sigma))
     settled = ~doubt
@@ -172,6 +174,7 @@ def _choose(colour: np.ndarray, known: np.ndarray, changed: np.ndarray, first: _
         _flood(colour, settled, one, two, noise + float(np.quantile(steps, quantile)))
     colour[~settled] = one[~settled]
     known[:] = settled
+    return doubt
 
 
 def _inside(label: np.ndarray) -> np.ndarray:
@@ -224,7 +227,8 @@ def foreground(image: np.ndarray, background: Background, frame: int) -> tuple[n
     power = np.maximum((bare**2).sum(-1), 1.0)
     ratio = (here * bare).sum(-1) / power
     tint = np.linalg.norm(here - ratio[:, None] * bare, axis=-1)
-    shaded[y, x] = (ratio > SHADE) & (ratio < 1) & (tint < 3 * sigma[y, x] + 0.04 * ratio * np.sqrt(power))
+    brightest = np.where(background.doubt[y, x], 1 / SHADE, 1.0)
+    shaded[y, x] = (ratio > SHADE) & (ratio < brightest) & (tint < 3 * sigma[y, x] + 0.04 * ratio * np.sqrt(power))
     if not known.all():
         deviation = _infer_unknown(deviation, known)
         shaded &= known

@@ -35,6 +35,11 @@ class Blob:
         """Diameter [px] of the disc of equal area."""
         return 2 * float(np.sqrt(self.area / np.pi))
 
+    @property
+    def diagonal(self) -> float:
+        """Diagonal [px] of the bounding box."""
+        return float(np.hypot(*self.mask.shape))
+
     def covers(self, point: np.ndarray, reach: float = 0.0) -> bool:
         """Whether `point` (x, y) lies in the mask, or within `reach` pixels of it."""
         y, x = np.nonzero(self.mask)
@@ -88,10 +93,14 @@ def find_blobs(image: np.ndarray, deviation: np.ndarray, shaded: np.ndarray) -> 
 
 
 def _parts(body: np.ndarray) -> list[np.ndarray]:
-    """Closed and filled pieces of `body`; crumbs are dropped."""
-    reach = 2 if body.sum() > 150 else 1
-    closed = ndimage.binary_closing(np.pad(body, 4, mode="edge"), iterations=reach)[4:-4, 4:-4]
-    label, count = ndimage.label(ndimage.binary_fill_holes(closed), np.ones((3, 3)))
+    """Closed, filled and smoothed pieces of `body`; crumbs are dropped."""
+    wide = 2 * float(np.sqrt(body.sum() / np.pi))
+    room = int(0.1 * wide) + 4
+    padded = np.pad(body, room, mode="edge")
+    closed = ndimage.binary_fill_holes(ndimage.binary_closing(padded, iterations=2 if wide > 14 else 1))
+    if wide > 30:  # spikes and notches narrower than a twentieth of the object are noise of the outline
+        closed = ndimage.gaussian_filter(closed.astype(np.float32), 0.025 * wide) > 0.5
+    label, count = ndimage.label(closed[room:-room, room:-room], np.ones((3, 3)))
     sizes = np.bincount(label.ravel())[1:]
     return [label == k + 1 for k in range(count) if sizes[k] >= max(4, 0.05 * sizes.max())]
 
@@ -156,7 +165,8 @@ def _assign(live: list[Track], here: list[Blob], frame: int) -> dict[int, int]:
         for b, blob in enumerate(here):
             far = float(np.linalg.norm(blob.center - place)) / gate
             grown = abs(np.log(blob.area / (np.pi / 4 * wide**2)))
-            if far < 1 and grown < np.log(3.5):
+            longer = abs(np.log(blob.diagonal / last.diagonal))
+            if far < 1 and grown < np.log(3.5 if len(track.frames) < 8 else 2.5) and longer < np.log(2.2):
                 tint = float(np.abs(blob.colour - last.colour).mean()) / 60
                 age = 0.03 * min(len(track.frames), 10)  # an old track goes before a new one
                 cost[t, b] = far + 0.5 * grown + tint + abs(blob.shade - last.shade) - age

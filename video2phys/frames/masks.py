@@ -12,6 +12,7 @@ from scipy import ndimage
 from video2phys import store
 from video2phys.errors import BadInput
 from video2phys.frames import background as scene
+from video2phys.frames.drift import drift
 from video2phys.frames.follow import Blob, Track, find_blobs, link, rank
 from video2phys.frames.refine import soften
 from video2phys.frames.settings import Settings
@@ -68,7 +69,8 @@ def _found(clip: Clip, objects: int, settings: Settings, tick: Callable[..., Non
         raise BadInput(f"view {clip.name} has only {len(present)} pictures.", fix="Give a clip of at least four frames.")
     plate = clip.plate()
     tick(0.0, f"scene of {clip.name}")
-    empty = scene.estimate(lambda k: clip.image(present[k]), len(present), plate=plate)
+    warp = drift(lambda k: clip.image(present[k]), len(present))
+    empty = scene.estimate(lambda k: clip.image(present[k]), len(present), plate=plate, warp=warp)
     blobs: list[list[Blob]] = []
     for k, i in enumerate(present):
         image = clip.image(i)
@@ -87,6 +89,11 @@ def _found(clip: Clip, objects: int, settings: Settings, tick: Callable[..., Non
             fix="The camera must stand still and the object must move by more than its noise; give masks, or set objects in capture.yaml.",
         )
     warnings = []
+    if warp is not None:
+        far = float(np.abs(warp - np.eye(2, 3)).max(0)[:, 2].max())
+        warnings.append(
+            f"view {clip.name}: the camera moves by up to {far:.1f} px; masks allow for it, positions are the picture's. Use a tripod."
+        )
     if len(ranked) > objects and ranked[objects][0] > 0.5 * ranked[objects - 1][0]:
         warnings.append(
             f"view {clip.name}: another thing moves much like the object; masks or objects in capture.yaml would settle which is meant"
