@@ -52,20 +52,21 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
-                            w = f.weights(fx)
+                            wz = f.line_weights(fx[2])
                             o = base - lo
                             new_v, new_C = vec3(0), mat3(0)
-                            for i, k in ti.static(ti.ndrange(3, 3)):
+                            for i, k in ti.ndrange(3, 3):
                                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
                                 line, slope = vec3(0), vec3(0)
                                 for m in ti.static(range(3)):
                                     g = grid[b, c + m]
-                                    u = w[m][2] * vec3(g[0], g[1], g[2])
+                                    u = wz[m] * vec3(g[0], g[1], g[2])
                                     line += u
                                     slope += m * u
-                                line *= w[i][0] * w[k][1]
+                                wt = f.weight(i - fx[0]) * f.weight(k - fx[1])
+                                line *= wt
                                 new_v += line
-                                new_C += line.outer_product(vec3(i, k, 0)) + (w[i][0] * w[k][1]) * slope.outer_product(vec3(0, 0, 1))
+                                new_C += line.outer_product(vec3(i, k, 0)) + wt * slope.outer_product(vec3(0, 0, 1))
                             new_C = 4 * inv * (new_C - new_v.outer_product(fx))
                             n = s + stride
                             x[b, n, p] = x[b, s, p] + dt[b] * new_v

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,8 +81,8 @@ def schedule(scene: Scene, params: Params, time: np.ndarray, steps: np.ndarray |
 
 def step(scene: Scene, params: Params, state: State, dt: float, steps: int = 1) -> tuple[State, np.ndarray]:
     """The state after `steps` steps of dt [s], and which members failed (B,)."""
-    track = rollout(scene, params, state, np.array([0, dt * steps]), steps=steps)
-    return track.end, track.failed
+    end = rollout(scene, params, state, np.array([0, dt * steps]), steps=steps)
+    return end.end, end.failed
 
 
 def rollout(scene: Scene, params: Params, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None) -> Track:
@@ -90,19 +91,25 @@ def rollout(scene: Scene, params: Params, state: State, time: np.ndarray, *, ste
     `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
     """
     a = arrays(scene, params, state)
-    count = schedule(scene, params, time, steps)
+    states = list(march(scene, a, time, schedule(scene, params, time, steps)))
+    return track(time, states, a)
+
+
+def march(scene: Scene, a: Arrays, time: np.ndarray, count: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+    """The state (x, v, C, F), each (B, N, ...), at every time; `a.failed` is updated on the way."""
     kernel = advance(scene.precision, scene.law)
-    x, _, _, F = a.state
-    position, deformation = [x[:, 0].copy()], [F[:, 0].copy()]
+    yield tuple(s[:, 0].copy() for s in a.state)
     for k, gap in enumerate(np.diff(time)):
         dt = np.ascontiguousarray(gap / count[k], scene.dtype)
         kernel(*a.state, *a.matter, *a.law, dt, count[k], scene.cell, *a.scratch, a.failed, 0)
-        a.failed[~np.isfinite(x).all((1, 2, 3))] = 1
-        bad = a.failed > 0
-        for frames, now in ((position, x), (deformation, F)):
-            frame = now[:, 0].copy()
-            frame[bad] = np.nan
-            frames.append(frame)
-    return Track(
-        np.asarray(time, float), np.stack(position), np.stack(deformation), a.failed > 0, State(*(s[:, 0].copy() for s in a.state))
-    )
+        a.failed[~np.isfinite(a.state[0]).all((1, 2, 3))] = 1
+        now = tuple(s[:, 0].copy() for s in a.state)
+        for s in now:
+            s[a.failed > 0] = np.nan
+        yield now
+
+
+def track(time: np.ndarray, states: list[tuple[np.ndarray, ...]], a: Arrays) -> Track:
+    """Collect the states of `march`."""
+    position, deformation = np.stack([s[0] for s in states]), np.stack([s[3] for s in states])
+    return Track(np.asarray(time, float), position, deformation, a.failed > 0, State(*states[-1]))

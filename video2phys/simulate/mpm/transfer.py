@@ -56,14 +56,20 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     tau = stress(real_name, law).tau
 
     @ti.func
-    def weights(fx: vec3):
-        """Quadratic B-spline weights of three nodes along each axis; fx in [0.5, 1.5)."""
-        return [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1) ** 2, 0.5 * (fx - 0.5) ** 2]
+    def weight(d: real):
+        """Quadratic B-spline of a node d cells away, |d| <= 1.5."""
+        far = 1.5 - ti.abs(d)
+        return ti.select(ti.abs(d) < 0.5, 0.75 - d * d, 0.5 * far * far)
 
     @ti.func
-    def slopes(fx: vec3):
-        """Derivatives of the weights by position in cells."""
-        return [fx - 1.5, -2 * (fx - 1), fx - 0.5]
+    def slope(d: real):
+        """Derivative of the weight by the particle's position in cells; d = node - particle."""
+        return ti.select(ti.abs(d) < 0.5, 2 * d, ti.select(d > 0, 1.5 - d, -1.5 - d))
+
+    @ti.func
+    def line_weights(f: real):
+        """Weights of three nodes in a row, the particle f cells after the first, f in [0.5, 1.5)."""
+        return vec3(0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2)
 
     @ti.func
     def box(x: t.path, b: ti.i32, s: ti.i32, inv: real):
@@ -105,7 +111,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
         for p in range(x.shape[2]):
             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
             fx = x[b, s, p] * inv - ti.cast(base, real)
-            w = weights(fx)
+            wz = line_weights(fx[2])
             own = mass[b, p]
             A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau(F[b, s, p], mu, lam)
             q = own * v[b, s, p]
@@ -114,19 +120,20 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             if deep > 0:
                 j = dt * CONTACT * (lam + 2 * mu) * width[b, p] * deep
                 q += j * normal
-                for i, k, n in ti.static(ti.ndrange(3, 3, 3)):
-                    c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + n
-                    push[b, c] = push[b, c] + w[i][0] * w[k][1] * w[n][2] * j
+                for i, k in ti.ndrange(3, 3):
+                    c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
+                    for m in ti.static(range(3)):
+                        push[b, c + m] = push[b, c + m] + weight(i - fx[0]) * weight(k - fx[1]) * wz[m] * j
             q -= dx * (A @ fx)
             A = dx * A
             ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
-            for i, k in ti.static(ti.ndrange(3, 3)):
-                wt = w[i][0] * w[k][1]
+            for i, k in ti.ndrange(3, 3):
+                wt = weight(i - fx[0]) * weight(k - fx[1])
                 at = q + i * ax + k * ay
                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
                 for m in ti.static(range(3)):
-                    mom = wt * w[m][2] * (at + m * az)
-                    grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * w[m][2] * own)
+                    mom = wt * wz[m] * (at + m * az)
+                    grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * wz[m] * own)
 
     @ti.func
     def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):
@@ -142,4 +149,14 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                 u -= cut / speed * tangent
         return u
 
-    return SimpleNamespace(weights=weights, slopes=slopes, box=box, usable=usable, depth=depth, to_grid=to_grid, velocity=velocity, types=t)
+    return SimpleNamespace(
+        weight=weight,
+        slope=slope,
+        line_weights=line_weights,
+        box=box,
+        usable=usable,
+        depth=depth,
+        to_grid=to_grid,
+        velocity=velocity,
+        types=t,
+    )

@@ -1,0 +1,86 @@
+"""Derivatives of any function of a track by parameters and start, by the adjoint with one checkpoint a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.simulate.materials.elastic import lame_pullback
+from video2phys.simulate.mpm.forward import advance
+from video2phys.simulate.mpm.reverse import retreat
+from video2phys.simulate.mpm.rollout import Track, arrays, march, schedule, track
+from video2phys.simulate.mpm.scene import Params, Scene, State
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Derivatives of a scalar loss, shaped like what they belong to; NaN for members that failed."""
+
+    youngs_modulus: np.ndarray  # (B,)
+    poisson_ratio: np.ndarray  # (B,)
+    density: np.ndarray  # (B, N)
+    gravity: np.ndarray  # (B, 3)
+    offset: np.ndarray  # (B,)
+    friction: np.ndarray  # (B,)
+    start: State  # by position, velocity, affine and deformation of each particle at the first frame
+
+
+Pullback = Callable[[np.ndarray, "np.ndarray | None"], Gradient]
+
+
+def differentiable(
+    scene: Scene, params: Params, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None
+) -> tuple[Track, Pullback]:
+    """The rollout and its pullback.
+
+    pullback(d_position (T, B, N, 3), d_deformation (T, B, N, 3, 3) or None) takes the derivatives of a loss by the track
+    to those by parameters and start. Memory: a checkpoint a frame, and 96 bytes a particle for each step of one frame
+    (single precision). The number of steps is held fixed.
+    """
+    a = arrays(scene, params, state)
+    count = schedule(scene, params, time, steps)
+    checkpoints = list(march(scene, a, time, count))
+
+    def pullback(d_position: np.ndarray, d_deformation: np.ndarray | None = None) -> Gradient:
+        real, batch, nodes = scene.dtype, len(params.size), scene.nodes
+        tape = arrays(scene, params, state, slots=int(count.max()) + 1)
+        tape.failed[:] = a.failed
+        forward, reverse = advance(scene.precision, scene.law), retreat(scene.precision, scene.law)
+        moved, d_grid, d_push = np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes), real)
+        d_state = tuple(np.zeros_like(s) for s in checkpoints[0])
+        d_mass, d_mu, d_lam = np.zeros_like(tape.matter[0]), np.zeros(batch, real), np.zeros(batch, real)
+        d_gravity, d_offset, d_friction = np.zeros((batch, 3), real), np.zeros(batch, real), np.zeros(batch, real)
+
+        def seed(frame: int) -> None:
+            d_state[0][:] += d_position[frame]
+            if d_deformation is not None:
+                d_state[3][:] += d_deformation[frame]
+
+        for k in reversed(range(len(time) - 1)):
+            seed(k + 1)
+            for slot, checkpoint in zip(tape.state, checkpoints[k], strict=True):
+                slot[:, 0] = checkpoint
+            dt = np.ascontiguousarray((time[k + 1] - time[k]) / count[k], real)
+            common = (*tape.state, *tape.matter, *tape.law, dt, count[k], scene.cell, *tape.scratch, tape.failed)
+            forward(*common, 1)
+            reverse(*common, moved, d_grid, d_push, *d_state, d_mass, d_mu, d_lam, d_gravity, d_offset, d_friction)
+        seed(0)
+        d_E, d_nu = lame_pullback(params.youngs_modulus, params.poisson_ratio, d_mu, d_lam)
+        out = [d_E, d_nu, d_mass * tape.matter[1], d_gravity, d_offset, d_friction, *d_state]
+        for g in out:
+            g[a.failed > 0] = np.nan
+        return Gradient(*out[:6], State(*out[6:]))
+
+    return track(time, checkpoints, a), pullback
+
+
+def rigid_start(scene: Scene, params: Params, gradient: Gradient, rotation: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """Derivatives by position, velocity and angular velocity (B, 3) of a rigid start (`scene.start`)."""
+    R = np.broadcast_to(np.eye(3) if rotation is None else rotation, (len(params.size), 3, 3))
+    arm = np.einsum("bij,nj->bni", R, scene.particle) * params.size[:, None, None]
+    g = gradient.start
+    C = g.affine.sum(1)
+    spin = np.stack([C[:, 2, 1] - C[:, 1, 2], C[:, 0, 2] - C[:, 2, 0], C[:, 1, 0] - C[:, 0, 1]], -1)
+    return g.position.sum(1), g.velocity.sum(1), np.cross(arm, g.velocity).sum(1) + spin
