@@ -65,7 +65,7 @@ def pucks(seed, *, e=0.8, ratio=1.0, slows=(900.0, 1000.0), fps=240, noise=0.12,
     """
     rng = np.random.default_rng(seed)
     times = np.arange(frames) / fps
-    h = 2e-5
+    h = 1e-4
     p = np.array([[-140.0, 20.0], [10.0, 20.0 - aim]])
     v = np.zeros((2, 2))
     m = np.array([1.0, ratio])

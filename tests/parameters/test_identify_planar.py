@@ -186,6 +186,7 @@ def test_a_puck_on_a_table_slows_at_a_constant_rate():
     assert inside(got.get("friction"), 900 / 500 / G)
 
 
+@pytest.mark.slow
 def test_coverage_of_the_restitution_interval():
     held = []
     for seed in range(60):
@@ -195,3 +196,16 @@ def test_coverage_of_the_restitution_interval():
         got = found(times, pixels, About(unit="px", scale="unknown"))
         held.append(got.status is Status.CONVERGED and inside(got.get("restitution"), e))
     assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)
+
+
+def test_bounces_on_the_floor_give_restitution():
+    times = np.arange(170) / 120
+
+    def bounce(p, v):
+        return (np.array([p[0], -p[1]]), np.array([v[0], -0.7 * v[1]])) if p[1] < 0 and v[1] < 0 else (p, v)
+
+    path = integrate([0, 350.0], [20.0, 0], lambda p, v: np.array([0, -3924.0]), np.maximum(times - 0.15, 0), event=bounce)
+    pixels = (path + [0, -200] + 0.2 * np.random.default_rng(0).normal(size=path.shape))[:, None]
+    got = found(times, pixels, About(gravity=DOWN, ground_auto=True, px_per_m=400.0))
+    assert inside(got.get("restitution"), 0.7) and abs(got.get("restitution").value - 0.7) < 0.05
+    assert inside(got.get("gravity"), G)

@@ -21,6 +21,7 @@ from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Verdict
 
 BESIDE = 0.15  # [s] frames at an impact whose outlines merge; a longer gap could hide another event
+ALIKE = 0.2  # relative sigma between the decelerations of two bodies on one table
 IMPACT = 3.0  # times its uncertainty that each velocity must jump
 
 
@@ -47,7 +48,7 @@ def find(tracks: list[Track]) -> Impact | None:
         if high - low > BESIDE or min(a1.span[1], b1.span[1]) < high or max(a0.span[0], b0.span[0]) > low:
             continue
         times = np.linspace(low, high, 50)
-        miss = sum(np.hypot(*(p.position_at(times) - q.position_at(times)).T) for p, q in ((a0, a1), (b0, b1)))
+        miss = sum(np.linalg.norm(p.position_at(times) - q.position_at(times), axis=-1) for p, q in ((a0, a1), (b0, b1)))
         impact = Impact((a0, b0), (a1, b1), float(times[np.argmin(miss)]))
         jumps = [impact.jump(k) for k in (0, 1)]
         if jumps[0] @ jumps[1] < 0 and all(_sure(impact, k) for k in (0, 1)):
@@ -62,17 +63,19 @@ def _sides(track: Track) -> list[tuple[Phase, Phase]]:
 
 
 def _sure(impact: Impact, body: int) -> bool:
-    loose = [p.acceleration_sigma * np.ptp(p.span) for p in (impact.before[body], impact.after[body])]
+    loose = [p.velocity_sigma_at(impact.time) for p in (impact.before[body], impact.after[body])]
     return float(np.hypot(*impact.jump(body))) > max(IMPACT * float(np.hypot(*loose)), 1e-9)
 
 
 def window(tracks: list[Track], impact: Impact) -> Window:
     """The frames of the four phases, from the moment at which both bodies are followed."""
     start = max(p.span[0] for p in impact.before)
+    moving = [p.span[1] for p in impact.after if not p.rests] or [p.span[1] for p in impact.after]
+    end = max(moving)  # a body that has come to rest says nothing more by resting on
     chosen = []
     for track, phases in zip(tracks, zip(impact.before, impact.after, strict=True), strict=True):
         part = np.concatenate([p.frames[1:-1] for p in phases])
-        chosen.append(part[track.time[part] >= start])
+        chosen.append(part[(track.time[part] >= start) & (track.time[part] <= end)])
     index = np.unique(np.concatenate([t.frames[c] for t, c in zip(tracks, chosen, strict=True)]))
     time = np.full(len(index), np.nan)
     measured = np.full((len(index), 2, 2), np.nan)
@@ -93,21 +96,22 @@ def law(part: Window, impact: Impact) -> Law:
     start = float(part.time[0])
     free: list[Free] = []
     resting = []
-    for body, (p, q) in enumerate(zip(impact.before, impact.after, strict=True), 1):
+    for body, p in enumerate(impact.before, 1):
         at, v = p.position_at(start), p.velocity_at(start)
         resting.append(p.rests)
         free += [Free(f"x{body}", "px", float(at[0])), Free(f"z{body}", "px", float(at[1]))]
         if not p.rests:
             free += [Free(f"vx{body}", "px/s", float(v[0])), Free(f"vz{body}", "px/s", float(v[1]))]
-        moving = q if p.rests or np.ptp(q.span) > np.ptp(p.span) else p
-        slows = -float(moving.acceleration @ moving.velocity) / max(float(np.hypot(*moving.velocity)), 1e-9)
-        free.append(Free(f"table{body}", "px/s^2", max(slows, 1.0), 0.0))
     jumps = [impact.jump(k) for k in (0, 1)]
     n = jumps[0] / np.hypot(*jumps[0])
     closing = (impact.before[0].velocity_at(impact.time) - impact.before[1].velocity_at(impact.time)) @ n
     leaving = (impact.after[0].velocity_at(impact.time) - impact.after[1].velocity_at(impact.time)) @ n
     ratio = float(np.hypot(*jumps[0]) / np.hypot(*jumps[1]))
+    moving = max((*impact.before, *impact.after), key=lambda p: p.path * np.ptp(p.span))
+    slows = -float(moving.acceleration @ moving.velocity) / max(float(np.hypot(*moving.velocity)), 1e-9)
     free += [
+        Free("table", "px/s^2", max(slows, 1.0), 0.0),
+        Free("table_ratio", "1", 1.0, 0.1, 10.0, prior=ALIKE),
         Free("time", "s", impact.time, impact.time - BESIDE, impact.time + BESIDE, step=1e-6),
         Free("direction", "rad", float(np.arctan2(n[1], n[0])), step=1e-5),
         Free("restitution", "1", float(np.clip(-leaving / closing if closing else 0.5, 0.01, 0.99)), 0.0, 1.0, step=1e-5),
@@ -133,7 +137,7 @@ def _collide(start: float, v: dict[str, np.ndarray], time: np.ndarray) -> tuple[
     place = torch.as_tensor(np.stack([np.stack([v[f"x{b}"], v[f"z{b}"]], -1) for b in (1, 2)], 1))
     speed = torch.as_tensor(np.stack([np.stack([v.get(f"vx{b}", zero), v.get(f"vz{b}", zero)], -1) for b in (1, 2)], 1))
     scene = planar.build((0.0, 0.0), table=True)
-    table = np.stack([v["table1"], v["table2"]], -1)
+    table = v["table"][:, None] * np.stack([np.ones_like(zero), v["table_ratio"]], -1)
     mass = np.stack([np.ones_like(zero), v["mass_ratio"]], -1)
     made = planar.params(scene, len(zero), table=table, mass=mass, collision=v["restitution"].copy())
     first = planar.start(scene, place, speed, time=start)
@@ -178,13 +182,16 @@ def report(found: Fit, part: Window, impact: Impact, scale: Scale) -> tuple[tupl
         result.append(
             Parameter(name, [x[0], 0.0, z[0]], f"{unit}/s", [x[1], [0.0, 0.0], z[1]], told, when, "at rest" if still else "", obj=k % 2)
         )
+    names = found.law.space.names
     for body in (0, 1):
-        a, band = found.of(f"table{body + 1}", -1 / size)
+        share = (lambda v: v[:, names.index("table_ratio")]) if body else (lambda v: 1.0)
+        a, band = found.derived(lambda v, share=share: -v[:, names.index("table")] * share(v) / size)
         result.append(Parameter("acceleration", a, f"{unit}/s^2", band, verdict(a, band), "against the velocity, constant", obj=body))
     kept = _balance(velocities)
     share, share_band = found.derived(kept)
     result.append(Parameter("momentum_balance", share, "1", share_band, verdict(share, share_band), "after over before, for equal masses"))
-    notes = [f"collision {when}; the impulse may lie {BESIDE:g} s or less from frames whose outlines merge, which are left out"]
+    notes = [f"collision {when}; frames around it are left out, because outlines merge there"]
+    notes.append(f"both objects are taken to slow alike on the table, to {100 * ALIKE:g} % (one sigma)")
     equal = ratio_band[0] <= 1 <= ratio_band[1]
     notes.append(f"masses are known as a ratio only; equal masses are {'inside' if equal else 'outside'} its interval")
     if not scale.known:

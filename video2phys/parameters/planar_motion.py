@@ -15,6 +15,7 @@ import numpy as np
 
 SHORTEST = 6  # frames of a phase: a parabola has three coefficients an axis, and the noise needs as many
 SYSTEMATIC = 0.2  # [px] outlines follow the pixel grid by this much, without being white noise
+GLITCH = 8  # frames of a track's error between two longer parts of one motion
 SAME_SPEED, SAME_ACCELERATION = 0.05, 0.3  # shares within which two neighbours are one motion seen through a lens
 
 
@@ -32,9 +33,15 @@ class Phase:
     path: float  # [px] length of the way
     bow: float  # [px] largest distance of the fitted path from its chord
     noise: float  # [px] rms of the residual an axis
+    covariance: np.ndarray  # (3, 3) of position, velocity, acceleration, of each axis
 
     def velocity_at(self, t: float) -> np.ndarray:
         return self.velocity + self.acceleration * (t - self.middle)
+
+    def velocity_sigma_at(self, t: float) -> float:
+        """[px/s] of each axis."""
+        row = np.array([0.0, 1.0, t - self.middle])
+        return float(np.sqrt(row @ self.covariance @ row))
 
     def position_at(self, t: np.ndarray | float) -> np.ndarray:
         """(..., 2) at times t (...)."""
@@ -77,13 +84,15 @@ def fit(time: np.ndarray, position: np.ndarray, frames: np.ndarray) -> Phase:
     c = np.linalg.lstsq(A, p, rcond=None)[0]
     fitted = A @ c
     noise = float(np.sqrt(np.sum((p - fitted) ** 2) / max(2 * (len(t) - 3), 1)))
-    sigma = noise * float(np.sqrt(np.linalg.pinv(A.T @ A)[2, 2]))
+    covariance = noise**2 * np.linalg.pinv(A.T @ A)
     chord = fitted[-1] - fitted[0]
     length = float(np.hypot(*chord))
     away = fitted - fitted[0]
     bow = float(np.abs(away[:, 0] * chord[1] - away[:, 1] * chord[0]).max() / length) if length > 1e-9 else 0.0
-    path = float(np.hypot(*np.diff(fitted, axis=0).T).sum())
-    return Phase(frames, middle, c[0], c[1], c[2], sigma, (float(t[0]), float(t[-1])), path, bow, noise)
+    path = float(np.linalg.norm(np.diff(fitted, axis=0), axis=1).sum())
+    return Phase(
+        frames, middle, c[0], c[1], c[2], float(np.sqrt(covariance[2, 2])), (float(t[0]), float(t[-1])), path, bow, noise, covariance
+    )
 
 
 def phases(time: np.ndarray, position: np.ndarray, sigma: float) -> list[Phase]:
@@ -93,15 +102,22 @@ def phases(time: np.ndarray, position: np.ndarray, sigma: float) -> list[Phase]:
     ends = _split(time, position, max(sigma, SYSTEMATIC))
     parts = [np.arange(a, b) for a, b in pairwise(ends)]
     found = [fit(time, position, part) for part in parts]
-    joined = True
-    while joined:
-        joined = False
-        for k in range(len(found) - 1):
-            if _one_motion(found[k], found[k + 1]):
-                found[k : k + 2] = [fit(time, position, np.concatenate([found[k].frames, found[k + 1].frames]))]
-                joined = True
-                break
+    while (pair := _to_join(found)) is not None:
+        first, last = pair
+        found[first : last + 1] = [fit(time, position, np.concatenate([found[first].frames, found[last].frames]))]
     return found
+
+
+def _to_join(found: list[Phase]) -> tuple[int, int] | None:
+    """Two neighbours that are one motion, or two with a glitch of a few frames between them, which is then dropped."""
+    for k in range(len(found) - 1):
+        if _one_motion(found[k], found[k + 1]):
+            return k, k + 1
+    for k in range(len(found) - 2):
+        a, glitch, b = found[k : k + 3]
+        if len(glitch.frames) <= GLITCH < min(len(a.frames), len(b.frames)) and _one_motion(a, b):
+            return k, k + 2
+    return None
 
 
 def _one_motion(a: Phase, b: Phase) -> bool:
@@ -110,13 +126,15 @@ def _one_motion(a: Phase, b: Phase) -> bool:
         return a.rests and b.rests and np.hypot(*(a.position - b.position)) < 1.5
     t = 0.5 * (a.span[1] + b.span[0])
     va, vb = a.velocity_at(t), b.velocity_at(t)
-    speed = max(np.hypot(*va), np.hypot(*vb), 0.25 * max(a.path / (np.ptp(a.span) or 1), b.path / (np.ptp(b.span) or 1)))
-    loose = [p.acceleration_sigma * np.ptp(p.span) for p in (a, b)]
+    speed = max(float(np.hypot(*p.velocity_at(end))) for p in (a, b) for end in p.span)
+    loose = [p.velocity_sigma_at(t) for p in (a, b)]
+    off = np.hypot(*(a.position_at(t) - b.position_at(t)))
+    same_place = off < max(1.5, 4 * max(a.noise, b.noise), 0.01 * max(a.path, b.path))
     same_speed = np.hypot(*(va - vb)) < max(SAME_SPEED * speed, 3 * float(np.hypot(*loose)))
     pull = max(np.hypot(*a.acceleration), np.hypot(*b.acceleration))
     gap = np.hypot(*(a.acceleration - b.acceleration))
     same_pull = gap < max(SAME_ACCELERATION * pull, 3 * float(np.hypot(a.acceleration_sigma, b.acceleration_sigma)))
-    return bool(same_speed and same_pull)
+    return bool(same_place and same_speed and same_pull)
 
 
 def _split(time: np.ndarray, position: np.ndarray, sigma: float) -> list[int]:

@@ -69,12 +69,15 @@ def pair_time(state: State, a: Tensor, radius: Tensor, i: int, j: int) -> Tensor
 
     The root is found without a graph; one Newton step then carries dt = -df / f', the derivative of an implicit function.
     """
+    reach = radius[i] + radius[j]
+    if reach <= 0:  # points do not meet
+        return torch.full_like(state.time, NEVER)
     p, v = state.position[:, i] - state.position[:, j], state.velocity[:, i] - state.velocity[:, j]
-    g, reach = a[:, i] - a[:, j], radius[i] + radius[j]
+    g = a[:, i] - a[:, j]
     c = torch.stack([0.25 * (g * g).sum(-1), (v * g).sum(-1), (v * v).sum(-1) + (p * g).sum(-1), 2 * (p * v).sum(-1),
                      (p * p).sum(-1) - reach**2], -1)  # fmt: skip
     t0 = torch.tensor([_first_root(row, float(reach)) for row in c.detach().numpy()], dtype=torch.float64)
-    meets = torch.isfinite(t0) & (reach > 0)
+    meets = torch.isfinite(t0)
     t = torch.where(meets, t0, 0.0)
     f = (((c[:, 0] * t + c[:, 1]) * t + c[:, 2]) * t + c[:, 3]) * t + c[:, 4]
     slope = (((4 * c[:, 0] * t + 3 * c[:, 1]) * t + 2 * c[:, 2]) * t + c[:, 3]).detach()
