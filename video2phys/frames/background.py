@@ -34,18 +34,21 @@ class Background:
         gy, gx = np.gradient(self.colour.mean(-1))
         return (gx**2 + gy**2).astype(np.float32)
 
-    def at(self, frame: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Colour, noise and known as camera position `frame` sees them."""
+    def at(self, frame: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Colour, noise variance of a colour difference, known and doubt as the camera's place in `frame` sees them."""
+        # a vibration of a quarter pixel moves every edge of the scene
+        noise = 3 * (self.sigma**2 + 0.5) + 0.16 * self.edge2
         if self.warp is None:
-            return self.colour, self.sigma, self.known
+            return self.colour, noise, self.known, self.doubt
         import cv2
 
         size = (self.colour.shape[1], self.colour.shape[0])
         move = np.asarray(self.warp[frame], np.float64)
+        state = (self.known + 2 * self.doubt).astype(np.uint8)
         colour = cv2.warpAffine(self.colour, move, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        known = cv2.warpAffine(self.known.astype(np.uint8), move, size, flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT)
-        gy, gx = np.gradient(colour.mean(-1))
-        return colour, np.hypot(self.sigma, 0.25 * np.hypot(gx, gy)).astype(np.float32), known > 0
+        noise = cv2.warpAffine(noise, move, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        state = cv2.warpAffine(state, move, size, flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT)
+        return colour, noise, state % 2 > 0, state > 1
 
 
 def estimate(
@@ -68,7 +71,10 @@ def estimate(
     stack = np.clip(stack / light[:, None, None, :], 0, 255).astype(np.uint8)
     middle = _median(stack)
     reach = SIGMAS * np.sqrt(2) * sigma + 1.0  # +1: values are whole numbers
-    changed = (np.abs(stack.astype(np.int16) - middle.astype(np.int16)).max(-1) > reach).mean(0) > 0.01
+    changed = np.zeros(reach.shape, int)
+    for picture in stack:
+        changed += _far(picture, middle, reach)
+    changed = changed > 0.01 * len(stack)
     colour, known, doubt = middle.astype(np.float32), np.ones(middle.shape[:2], bool), np.zeros(middle.shape[:2], bool)
     if changed.any():
         first, second = _modes(stack[:, changed], reach[changed])
@@ -76,9 +82,16 @@ def estimate(
     return Background(colour, sigma, known, doubt, warp)
 
 
+def _far(a: np.ndarray, b: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Where any channel differs by more than `reach`; faster than a maximum over the last axis."""
+    step = np.abs(a.astype(np.int16) - b)
+    return (step[..., 0] > reach) | (step[..., 1] > reach) | (step[..., 2] > reach)
+
+
 def gain(image: np.ndarray, background: np.ndarray) -> np.ndarray:
     """Brightness of `image` over `background` per channel (3,): the median ratio, blind to what covers less than half."""
-    a, b = image[::2, ::2].reshape(-1, 3).astype(np.float32), background[::2, ::2].reshape(-1, 3).astype(np.float32)
+    k = max(1, int(np.sqrt(image.shape[0] * image.shape[1] / 20000)))
+    a, b = image[::k, ::k].reshape(-1, 3).astype(np.float32), background[::k, ::k].reshape(-1, 3).astype(np.float32)
     usable = (b.min(1) > 16) & (a.max(1) < 250)
     if usable.sum() < 100:
         return np.ones(3, np.float32)
@@ -215,20 +228,19 @@ def foreground(image: np.ndarray, background: Background, frame: int) -> tuple[n
     A shadow darkens by a factor and keeps the chromaticity: |I - r B| is small for an r between SHADE and 1
     (Horprasert, Harwood and Davis 1999). Where the scene is unknown, the nearest or surrounding known pixels decide.
     """
-    colour, sigma, known = background.at(frame)
+    colour, noise, known, doubt = background.at(frame)
     scene = colour * gain(image, colour)
-    step = image.astype(np.float32) - scene
-    # a vibration of a quarter pixel moves every edge of the scene
-    noise = 3 * (sigma**2 + 0.5) + 0.16 * background.edge2
-    deviation = np.sqrt(np.einsum("ijk,ijk->ij", step, step) / noise)
+    step = image - scene
+    power = np.einsum("ijk,ijk->ij", step, step) / noise
+    deviation = np.sqrt(power)
     shaded = np.zeros(deviation.shape, bool)
-    y, x = np.nonzero(deviation > 3)
+    y, x = np.nonzero(power > 9)
     here, bare = image[y, x].astype(np.float32), scene[y, x]
-    power = np.maximum((bare**2).sum(-1), 1.0)
-    ratio = (here * bare).sum(-1) / power
+    light = np.maximum((bare**2).sum(-1), 1.0)
+    ratio = (here * bare).sum(-1) / light
     tint = np.linalg.norm(here - ratio[:, None] * bare, axis=-1)
-    brightest = np.where(background.doubt[y, x], 1 / SHADE, 1.0)
-    shaded[y, x] = (ratio > SHADE) & (ratio < brightest) & (tint < 3 * sigma[y, x] + 0.04 * ratio * np.sqrt(power))
+    brightest = np.where(doubt[y, x], 1 / SHADE, 1.0)
+    shaded[y, x] = (ratio > SHADE) & (ratio < brightest) & (tint < 3 * background.sigma[y, x] + 0.04 * ratio * np.sqrt(light))
     if not known.all():
         deviation = _infer_unknown(deviation, known)
         shaded &= known
@@ -241,8 +253,10 @@ def _infer_unknown(deviation: np.ndarray, known: np.ndarray) -> np.ndarray:
     thick = ndimage.binary_opening(~known, np.ones((3, 3)))
     thin = ~known & ~thick
     if thin.any():
-        index = ndimage.distance_transform_edt(~known, return_distances=False, return_indices=True)
-        deviation[thin] = deviation[index[0][thin], index[1][thin]]
+        import cv2
+
+        weight = cv2.blur(known.astype(np.float32), (5, 5))
+        deviation[thin] = (cv2.blur(deviation.astype(np.float32), (5, 5)) / np.maximum(weight, 0.04))[thin]
     label, _ = ndimage.label(thick)
     for k, box in enumerate(ndimage.find_objects(label), start=1):
         frame = tuple(slice(max(s.start - 2, 0), s.stop + 2) for s in box)

@@ -47,7 +47,7 @@ def _features(image: np.ndarray) -> np.ndarray:
             corners = cv2.goodFeaturesToTrack(cell, 4, 0.1, 5)
             contrast = float(cell.std())
             if corners is not None and contrast > 6:  # flat cells only hold noise
-                found.append(corners.reshape(-1, 2) + (x, y))
+                found.append(corners.reshape(-1, 2) + np.array([x, y]))
     return np.concatenate(found).astype(np.float32) if found else np.zeros((0, 2), np.float32)
 
 

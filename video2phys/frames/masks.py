@@ -178,9 +178,9 @@ def _refined(image: np.ndarray, empty: scene.Background, frame: int, track: Trac
         mask &= _own_disc(track, j, mask.shape, (y0, x0))
         full[window] = mask
         return full
-    colour, sigma, known = empty.at(frame)
+    colour, noise, known, _ = empty.at(frame)
     light = scene.gain(image, colour)
-    full[window] = soften(image[window].astype(np.float32), colour[window] * light, sigma[window], mask, known[window])
+    full[window] = soften(image[window].astype(np.float32), colour[window] * light, noise[window], mask, known[window])
     return full
 
 

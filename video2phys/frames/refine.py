@@ -8,12 +8,12 @@ from scipy import ndimage
 BAND = 2  # [px] either side of the hard outline in which coverage is estimated
 
 
-def soften(image: np.ndarray, scene: np.ndarray, sigma: np.ndarray, mask: np.ndarray, trusted: np.ndarray) -> np.ndarray:
+def soften(image: np.ndarray, scene: np.ndarray, noise: np.ndarray, mask: np.ndarray, trusted: np.ndarray) -> np.ndarray:
     """Coverage (H, W) float32 in 0..1 from a hard mask (H, W) bool.
 
     In a band about the outline I = a F + (1 - a) B is solved for a, with F the colour of the object nearby (taken from its core)
-    and B the scene: a = (I - B).(F - B) / |F - B|^2. Where F and B are too alike for the noise, or B is not `trusted`, the
-    hard mask, smoothed by half a pixel, is kept.
+    and B the scene: a = (I - B).(F - B) / |F - B|^2. Where F and B are too alike for the `noise` (variance of a colour
+    difference), or B is not `trusted`, the hard mask, smoothed by half a pixel, is kept.
     """
     core = ndimage.binary_erosion(mask, iterations=BAND)
     if core.sum() < 6:  # an object of a few pixels: its most different pixels stand for its colour
@@ -25,7 +25,6 @@ def soften(image: np.ndarray, scene: np.ndarray, sigma: np.ndarray, mask: np.nda
     step, full = image - scene, colour - scene
     power = (full**2).sum(-1)
     projected = np.clip((step * full).sum(-1) / np.maximum(power, 1e-6), 0.0, 1.0)
-    noise = 3 * (sigma**2 + 0.5)
     trust = np.where(trusted, power / (power + 30 * noise), 0.0)
     soft = trust * projected + (1 - trust) * hard
     alpha = np.where(ring, soft, mask).astype(np.float32)
