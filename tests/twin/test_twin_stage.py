@@ -140,3 +140,51 @@ def test_a_fit_without_motion_still_gets_a_report(tmp_path: Path) -> None:
     twin = stage.run(sample.frames, sample.gaussians, sample.states, lost, UNTESTED, QUICK, Context(tmp_path / "out"))
     assert "twin.xml" not in {f.path for f in twin.files} and any("no motion" in w for w in twin.warnings)
     assert "capture a longer or closer clip" in (twin.folder / "report.html").read_text()
+
+
+def test_a_slide_down_a_plank_gets_its_support(tmp_path: Path) -> None:
+    """The planar fit knows slope and friction and no plane; the camera is not level: the path is at 20 degrees, the slope 24."""
+    from dataclasses import replace
+
+    from video2phys.types import Parameter, Verdict
+
+    sample = samples.rigid(tmp_path / "frames", "slide")
+    (tmp_path / "out").mkdir()
+    time, seen, slope = sample.parameters.time, np.radians(20), np.radians(24)
+    way = 0.3 * time + samples.G * (np.sin(slope) - 0.3 * np.cos(slope)) * time**2 / 2
+    position = (way[:, None] * [np.cos(seen), 0, -np.sin(seen)] - [0.2, 0, 0])[:, None]
+    rotation = np.broadcast_to([np.cos(seen / 2), 0, np.sin(seen / 2), 0], (len(time), 1, 4))
+    found = tuple(p for p in sample.parameters.parameters if p.name in ("friction", "density"))
+    found += (Parameter("slope", 24.0, "deg", [23.5, 24.5], Verdict.IDENTIFIED),)
+    parameters = replace(sample.parameters, parameters=found, position=position, rotation=np.array(rotation), ground=None)
+    twin = stage.run(sample.frames, sample.gaussians, sample.states, parameters, UNTESTED, QUICK, Context(tmp_path / "out"))
+    assert twin.replay["from_fit_rms_m"] < 2e-3
+
+
+def test_pucks_collide_with_restitution_and_mass_ratio(tmp_path: Path) -> None:
+    """Seen from above, in pixels: the second is twice as heavy and at rest, e = 0.6, nothing slows them but a light drag."""
+    from dataclasses import replace
+
+    from video2phys.types import Parameter, Verdict
+
+    sample = samples.rigid(tmp_path / "frames", "slide", unit="px", count=40)
+    (tmp_path / "out").mkdir()
+    body = sample.gaussians.bodies[0]
+    long = float(np.ptp(body.vertices[:, 0]))
+    time, approach, hit = sample.parameters.time, 60.0, 0.25
+    after = (time - hit).clip(0)
+    first = -30 + approach * time.clip(max=hit) + approach * (1 - 0.6 * 2) / 3 * after
+    second = np.full(len(time), -30 + approach * hit + long) + approach * 1.6 / 3 * after
+    zero = np.zeros_like(time)
+    position = np.stack([np.stack([x, zero, zero], 1) for x in (first, second)], 1)
+    both = np.tile([1.0, 0, 0, 0], (len(time), 2, 1))
+    found = (
+        Parameter("restitution", 0.6, "1", [0.5, 0.7], Verdict.IDENTIFIED),
+        Parameter("mass_ratio", 2.0, "1", [1.9, 2.1], Verdict.IDENTIFIED),
+    )
+    parameters = replace(sample.parameters, parameters=found, position=position, rotation=both, ground=None, gravity=None)
+    double = [np.repeat(getattr(sample.states, n), 2, 1) for n in ("position_sigma", "rotation_sigma", "valid")]
+    states = replace(sample.states, position=position, rotation=both, position_sigma=double[0], rotation_sigma=double[1], valid=double[2])
+    gaussians = replace(sample.gaussians, bodies=(body, body))
+    twin = stage.run(sample.frames, gaussians, states, parameters, UNTESTED, QUICK, Context(tmp_path / "out"))
+    assert twin.replay["from_fit_rms_px"] < 1.0

@@ -41,8 +41,8 @@ def solid(particle: np.ndarray, volume: np.ndarray, vertices: np.ndarray, faces:
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     spacing = float(volume.mean()) ** (1 / 3)
     count = int(np.clip(4 * mesh.area / spacing**2, 500, 100_000))
-    points, _ = trimesh.sample.sample_surface(mesh, count, seed=0)
-    depth, _ = cKDTree(np.asarray(points)).query(particle)
+    points = np.asarray(trimesh.sample.sample_surface(mesh, count, seed=0)[0])
+    depth, _ = cKDTree(points).query(particle)
     return Solid(particle, volume, depth)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from video2phys.types import Body, Gaussians, Parameters, Plane, StateTrack, Topology, Verdict
 
 DENSITY = 1000.0  # [kg/m^3] stands in where neither mass nor density is known; a rigid motion under gravity does not show it
+SMOOTH = 2e-3  # of the object's size: first frames that a parabola follows this closely are free of impacts
 FRICTION = 0.5  # stands in where no sliding contact was seen
 
 
@@ -29,6 +30,7 @@ class Solid:
     spin: np.ndarray  # [rad/s] (3,) world axes
     friction: float
     restitution: float
+    drag: float = 0.0  # [length/s^2] constant deceleration on a table that lies in the picture plane
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,20 @@ def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topo
     start = int(np.argmax(known))
     notes: list[str] = [] if metric else ["no metric scale: lengths of the twin count pixels, masses and forces are in arbitrary units"]
     solids = tuple(_solid(o, body, scale, start, metric, parameters, topology, notes) for o, body in enumerate(gaussians.bodies))
-    ground = parameters.ground
+    solids = _ratios(solids, parameters)
+    gravity = np.zeros(3) if parameters.gravity is None else np.asarray(parameters.gravity, float) * scale
+    ground = None if parameters.ground is None else Plane(parameters.ground.normal, parameters.ground.offset * scale)
+    slope = _number(parameters, "slope")
+    if ground is None and slope is not None and gravity.any() and len(solids) == 1:
+        ground, gravity = _slide(solids[0], parameters, start, scale, np.radians(slope), gravity)
     return Scene(
         model=parameters.model,
         solids=solids,
         unit="m" if metric else "px",
         scale=scale,
         planar=states.kind in ("planar", "centroid"),
-        gravity=np.zeros(3) if parameters.gravity is None else np.asarray(parameters.gravity, float) * scale,
-        ground=None if ground is None else Plane(ground.normal, ground.offset * scale),
+        gravity=gravity,
+        ground=ground,
         start=start,
         time=parameters.time,
         youngs_modulus=_number(parameters, "youngs_modulus") or 0.0,
@@ -77,8 +84,6 @@ def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topo
 
 def scaled(body: Body, scale: float) -> Body:
     """The same body in another length unit."""
-    from dataclasses import replace
-
     solid = body.primitive and replace(
         body.primitive, size=body.primitive.size * scale, outline=None if body.primitive.outline is None else body.primitive.outline * scale
     )
@@ -97,11 +102,14 @@ def _solid(
     if restitution is None and parameters.model == "rigid":
         notes.append("restitution is not known from this capture: 0 stands in")
     mass, center, inertia = moments(body.particle, body.volume, density)
-    velocity, spin = _initial(o, scale, start, parameters)
+    velocity, spin = _initial(o, scale, start, float(np.ptp(body.vertices, axis=0).max()), parameters)
+    slowing = parameters.get("acceleration", o) or parameters.get("acceleration")
+    slows = 0.0 if slowing is None or parameters.gravity is not None else abs(_number(parameters, "acceleration", o) or 0.0)
+    drag = slows * (scale if slowing and slowing.unit.startswith("px") else 1.0)
     return Solid(
         name="body" if parameters.position.shape[1] == 1 else f"body_{o}", body=body, mass=mass, center=center, inertia=inertia,
         density=density, position=parameters.position[start, o] * scale, rotation=parameters.rotation[start, o], velocity=velocity,
-        spin=spin, friction=FRICTION if friction is None else friction, restitution=float(np.clip(restitution or 0.0, 0, 1)),
+        spin=spin, friction=FRICTION if friction is None else friction, restitution=float(np.clip(restitution or 0.0, 0, 1)), drag=drag,
     )  # fmt: skip
 
 
@@ -133,26 +141,56 @@ def moments(particle: np.ndarray, volume: np.ndarray, density: np.ndarray) -> tu
     return total, center, (float(share @ (r**2).sum(1)) + own) * np.eye(3) - (share[:, None] * r).T @ r
 
 
-def _initial(o: int, scale: float, start: int, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Velocity [scene length/s] and spin [rad/s] at the start: as fitted, else from the predicted motion."""
+def _slide(solid: Solid, parameters: Parameters, start: int, scale: float, slope: float, gravity: np.ndarray) -> tuple[Plane, np.ndarray]:
+    """The support under a body that slides in the x-z plane, and gravity at the fitted slope to it.
+
+    The support runs along the predicted path, through the body's lowest corner; a camera that is not level turns the two alike.
+    """
     from scipy.spatial.transform import Rotation
 
-    velocity, spin = parameters.get("initial_velocity", o), parameters.get("initial_angular_velocity", o)
-    last = min(start + 5, len(parameters.time))
-    span = slice(start, last)
-    t, x = parameters.time[span] - parameters.time[start], parameters.position[span, o]
-    good = np.isfinite(x).all(1)
-    if velocity is not None:
-        v = _vector(velocity.value) * (scale if velocity.unit.startswith("px") else 1.0)
-    else:
-        degree = min(2, int(good.sum()) - 1)
-        v = np.polyfit(t[good], x[good], degree)[-2] * scale if degree > 0 else np.zeros(3)
-    if spin is not None:
-        return v, _vector(spin.value)
-    if int(good.sum()) < 2:
-        return v, np.zeros(3)
-    first, second = (Rotation.from_quat(parameters.rotation[i, o], scalar_first=True) for i in (start, start + 1))
-    return v, (second * first.inv()).as_rotvec() / t[1]
+    path = parameters.position[start:, 0]
+    path = path[np.isfinite(path).all(1)]
+    along = path[-1] - path[0]
+    along /= np.linalg.norm(along)
+    normal = np.array([-along[2], 0.0, along[0]])
+    normal *= -np.sign(normal @ gravity)  # upwards
+    corners = Rotation.from_quat(solid.rotation, scalar_first=True).apply(solid.body.vertices) + solid.position
+    down = along * np.sign(along @ gravity)
+    pull = np.linalg.norm(gravity) * (np.sin(slope) * down - np.cos(slope) * normal)
+    return Plane(normal, float((corners @ normal).min())), pull
+
+
+def _ratios(solids: tuple[Solid, ...], parameters: Parameters) -> tuple[Solid, ...]:
+    """Where a collision told the ratio of two masses, the second is the first times that ratio."""
+    ratio = _number(parameters, "mass_ratio")
+    if len(solids) != 2 or ratio is None or any(_number(parameters, "mass", o) is not None for o in (0, 1)):
+        return solids
+    first, second = solids
+    factor = ratio * first.mass / second.mass
+    return first, replace(second, mass=second.mass * factor, inertia=second.inertia * factor, density=second.density * factor)
+
+
+def _initial(o: int, scale: float, start: int, size: float, parameters: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity [scene length/s] and spin [rad/s] at the start: of the predicted motion, whose first frames are smooth unless
+    the body meets something within them; then as fitted."""
+    from scipy.spatial.transform import Rotation
+
+    span = slice(start, min(start + 5, len(parameters.time)))
+    t, x = parameters.time[span] - parameters.time[start], parameters.position[span, o] * scale
+    good = np.asarray(np.isfinite(x).all(1))
+    velocity, spin = np.zeros(3), np.zeros(3)
+    smooth = False
+    if good.sum() > 2:
+        curve = np.polyfit(t[good], x[good], 2)
+        velocity = curve[-2]
+        smooth = bool(np.abs(t[good][:, None] ** [2, 1, 0] @ curve - x[good]).max() < SMOOTH * size)
+    if int(good[:2].sum()) == 2:
+        first, second = (Rotation.from_quat(parameters.rotation[i, o], scalar_first=True) for i in (start, start + 1))
+        spin = (second * first.inv()).as_rotvec() / t[1]
+    fitted, turning = parameters.get("initial_velocity", o), parameters.get("initial_angular_velocity", o)
+    if fitted is not None and not smooth:
+        velocity = _vector(fitted.value) * (scale if fitted.unit.startswith("px") else 1.0)
+    return velocity, spin if turning is None else _vector(turning.value)
 
 
 def _vector(value: float | list[float]) -> np.ndarray:
@@ -166,4 +204,4 @@ def _vector(value: float | list[float]) -> np.ndarray:
 def _number(parameters: Parameters, name: str, obj: int | None = None) -> float | None:
     """The parameter of this object, else the shared one."""
     found = parameters.get(name, obj) or parameters.get(name)
-    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
+    return float(found.value) if found is not None and isinstance(found.value, int | float) and np.isfinite(found.value) else None

@@ -161,10 +161,11 @@ def _body(scene: Scene, solid: Solid, contact_: str) -> str:
     from scipy.spatial.transform import Rotation
 
     I = solid.inertia  # noqa: E741
+    loss = f' frictionloss="{_f(solid.mass * solid.drag)}"' if solid.drag else ""  # a table; exact for motion along x or z
     if scene.planar:  # joint axes are given in the body's own frame
         axes = Rotation.from_quat(solid.rotation, scalar_first=True).inv().apply([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
         joints = "".join(
-            f'      <joint name="{solid.name}_{name}" type="{kind}" axis="{_f(*axis)}"/>\n'
+            f'      <joint name="{solid.name}_{name}" type="{kind}" axis="{_f(*axis)}"{loss if kind == "slide" else ""}/>\n'
             for name, kind, axis in zip("xzr", ("slide", "slide", "hinge"), axes, strict=True)
         )
     else:
