@@ -22,15 +22,19 @@ class Projected(NamedTuple):
     box: Tensor  # [px] (G, 4) int32 x0, x1, y0, y1: pixels that it can reach, clipped to the picture; empty when it is not drawn
 
 
-def covariances(quaternion: Tensor, scale: Tensor) -> Tensor:
-    """R diag(scale)^2 R^T (G, 3, 3) of quaternions (G, 4) of any length and standard deviations (G, 3)."""
+def rotations(quaternion: Tensor) -> Tensor:
+    """Rotation matrices (G, 3, 3) of quaternions (G, 4) w, x, y, z of any length."""
     import torch
 
     w, x, y, z = (quaternion / quaternion.norm(dim=-1, keepdim=True)).unbind(-1)
-    R = torch.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-                     2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                     2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1).view(-1, 3, 3)  # fmt: skip
-    M = R * scale[:, None]
+    return torch.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+                        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1).view(-1, 3, 3)  # fmt: skip
+
+
+def covariances(quaternion: Tensor, scale: Tensor) -> Tensor:
+    """R diag(scale)^2 R^T (G, 3, 3) of quaternions (G, 4) of any length and standard deviations (G, 3)."""
+    M = rotations(quaternion) * scale[:, None]
     return M @ M.mT
 
 
