@@ -12,7 +12,7 @@ import pytest
 from video2phys.config import STAGE_NAMES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "video2phys"
-LIBRARIES = {"render", "simulate", "solve"}
+LIBRARIES = {"render", "simulate", "solve", "solids"}
 STAGES = set(STAGE_NAMES)
 RUNNERS = {"pipeline", "run", "cli", "config", "doctor", "result"}  # what stands above the stages
 
