@@ -8,6 +8,7 @@ changes are four numbers for three unknowns (e, m2 / m1, n); what is left over t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -64,7 +65,7 @@ def _sides(track: Track) -> list[tuple[Phase, Phase]]:
 
 def _sure(impact: Impact, body: int) -> bool:
     loose = [p.velocity_sigma_at(impact.time) for p in (impact.before[body], impact.after[body])]
-    return float(np.hypot(*impact.jump(body))) > max(IMPACT * float(np.hypot(*loose)), 1e-9)
+    return float(np.hypot(*impact.jump(body))) > max(IMPACT * math.hypot(*loose), 1e-9)
 
 
 def window(tracks: list[Track], impact: Impact) -> Window:

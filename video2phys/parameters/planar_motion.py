@@ -8,6 +8,7 @@ a perspective makes of one smooth motion is no event, and its two sides are join
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -126,11 +127,11 @@ def _one_motion(a: Phase, b: Phase) -> bool:
         return a.rests and b.rests and np.hypot(*(a.position - b.position)) < 1.5
     t = 0.5 * (a.span[1] + b.span[0])
     va, vb = a.velocity_at(t), b.velocity_at(t)
-    speed = max(float(np.hypot(*p.velocity_at(end))) for p in (a, b) for end in p.span)
+    speed = max(np.hypot(*va), np.hypot(*vb), 0.25 * max(p.path / (np.ptp(p.span) or 1) for p in (a, b)))
     loose = [p.velocity_sigma_at(t) for p in (a, b)]
     off = np.hypot(*(a.position_at(t) - b.position_at(t)))
     same_place = off < max(1.5, 4 * max(a.noise, b.noise), 0.01 * max(a.path, b.path))
-    same_speed = np.hypot(*(va - vb)) < max(SAME_SPEED * speed, 3 * float(np.hypot(*loose)))
+    same_speed = np.hypot(*(va - vb)) < max(SAME_SPEED * speed, 3 * math.hypot(*loose))
     pull = max(np.hypot(*a.acceleration), np.hypot(*b.acceleration))
     gap = np.hypot(*(a.acceleration - b.acceleration))
     same_pull = gap < max(SAME_ACCELERATION * pull, 3 * float(np.hypot(a.acceleration_sigma, b.acceleration_sigma)))
