@@ -32,7 +32,7 @@ def test_a_ball_is_found_to_a_fraction_of_a_pixel() -> None:
 def test_a_box_is_inside_its_hull() -> None:
     grid = carve(shots("box"), 48)
     corners = CENTRE + BOX * (np.stack(np.meshgrid(*[[0, 1]] * 3), -1).reshape(-1, 3) - 0.5)
-    assert grid.at(corners).min() > -0.5 * 1.2 / 260  # half a pixel
+    assert grid.at(corners).min() > -1.2 / 260  # a pixel: a soft mask rounds the corners
     volume, centre = volume_and_centre(*surface(grid))
     assert 1 < volume / BOX.prod() < 1.3  # cameras at a slant leave a roof on the top and the bottom
     np.testing.assert_allclose(centre, CENTRE, atol=0.003)

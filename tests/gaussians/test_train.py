@@ -7,11 +7,11 @@ import pytest
 import torch
 from solids import CENTRE, RADIUS, shots
 
-from video2phys.gaussians.harmonics import basis
 from video2phys.gaussians.hull import carve
 from video2phys.gaussians.shrink import shrink
 from video2phys.gaussians.surface import surface, volume_and_centre
 from video2phys.gaussians.train import overlaps, psnr, sample, ssim, start, train
+from video2phys.render.harmonics import basis
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from video2phys.gaussians.harmonics import C0, colour
 from video2phys.gaussians.hull import Grid, Shot
 from video2phys.progress import Progress, silent
 from video2phys.render.api import Picture, rasterize
+from video2phys.render.harmonics import C0, colour
 from video2phys.render.projection import rotations
 from video2phys.types import Camera
 
