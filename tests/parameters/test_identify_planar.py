@@ -209,3 +209,29 @@ def test_bounces_on_the_floor_give_restitution():
     got = found(times, pixels, About(gravity=DOWN, ground_auto=True, px_per_m=400.0))
     assert inside(got.get("restitution"), 0.7) and abs(got.get("restitution").value - 0.7) < 0.05
     assert inside(got.get("gravity"), G)
+
+
+def test_drag_is_probed_and_not_claimed():
+    times, pixels = throw(6)
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    drag = got.get("drag")
+    assert drag.verdict is Verdict.NOT_IDENTIFIED and drag.interval[0] == 0
+
+
+def test_strong_drag_is_seen_by_the_probe():
+    rng = np.random.default_rng(7)
+    times, k, ppm = np.arange(200) / 240, 0.25, 300.0
+    path = integrate([-150.0, 20.0], [2.2 * ppm, 4.0 * ppm], lambda p, v: np.array([0, -G * ppm]) - k / ppm * np.hypot(*v) * v, times)
+    got = found(times, (path + 0.1 * rng.normal(size=path.shape))[:, None], About(gravity=DOWN, unit="px", scale="gravity"))
+    drag = got.get("drag")
+    assert drag.verdict is Verdict.WEAK and abs(drag.value / k - 1) < 0.3
+
+
+def test_launch_at_the_border_lies_between_entry_and_first_sight():
+    """The first frames are hidden: the launch was at 0.05 s at the border, the ball is first seen at 0.08 s."""
+    times, pixels = throw(8, start=(-318.0, 20.0), frames=110)
+    pixels = np.concatenate([np.full((12, 1, 2), np.nan), pixels])[:110]
+    pixels[12:19] = np.nan
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    assert "entered the picture" in got.get("launch_speed").law
+    assert inside(got.get("launch_angle"), 30) and inside(got.get("launch_speed"), 2.7)

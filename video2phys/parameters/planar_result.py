@@ -50,7 +50,6 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
     notes = [*found.notes, "values and intervals come from all frames of the motion; heldout_px from a fit to their first two thirds"]
     if fit.rejected.any():
         notes.append(f"{int(fit.rejected.sum())} of {len(window.frames)} frames set aside as outliers of the fit")
-    about = frames.about
     pixels = None if found.scale.known else next((p.value for p in found.parameters if p.name == "px_per_m"), None)
     return Parameters(
         model="rigid",
@@ -70,10 +69,18 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
         unit=states.unit,
         px_per_m=float(pixels) if isinstance(pixels, float) else None,
         ground=None,
-        gravity=about.gravity if states.unit == "m" or about.gravity is None or not isinstance(pixels, float) else about.gravity * pixels,
+        gravity=_gravity(frames, pixels if isinstance(pixels, float) else None),
         notes=tuple(notes),
         warnings=found.warnings + _surprise(residual),
     )
+
+
+def _gravity(frames: Frames, px_per_m: float | None) -> np.ndarray | None:
+    """[length unit/s^2] (3,); None where there is none in the plane, or no scale to express it in pixels."""
+    about = frames.about
+    if about.gravity is None or about.unit == "m":
+        return about.gravity
+    return None if px_per_m is None else about.gravity * px_per_m
 
 
 def _surprise(residual: dict[str, float]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.parameters import planar_bounce, planar_collision, planar_flight, planar_slide, planar_table
+from video2phys.parameters import planar_bounce, planar_collision, planar_drag, planar_flight, planar_slide, planar_table
 from video2phys.parameters import planar_motion as motion
 from video2phys.parameters.planar_fit import Fit, Law, Window, solve
 from video2phys.parameters.planar_result import Found, result, too_few
@@ -88,7 +88,9 @@ def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tupl
 
         def tell(fit: Fit, phase: motion.Phase) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
             found, warnings = planar_flight.report(fit, phase, began, size, g)
-            return found + planar_bounce.report(planar_bounce.bounces(track.phases)), warnings
+            scaled = size.px_per_m if size.known else fit.value("px_per_m")
+            drag = planar_drag.probe(fit, track.window(track.phases[k]), scaled)
+            return (*found, drag, *planar_bounce.report(planar_bounce.bounces(track.phases))), warnings
 
         return lambda p: planar_flight.law(p, size, g), tell
     return planar_table.law, lambda f, p: planar_table.report(f, p, size)
