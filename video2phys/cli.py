@@ -224,7 +224,7 @@ _stage_command("twin", "Files for simulators, checked in them, and the report.")
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="Capture folder.")]) -> None:
     """Write a commented capture.yaml into a capture folder."""
-    from video2phys.frames.capture import TEMPLATE
+    from video2phys.frames.template import TEMPLATE
 
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder.", fix="Give the folder that holds your video.")
@@ -277,16 +277,17 @@ def export(
     from video2phys.types import Twin
 
     twin = Run.open(run_folder).load("twin", Twin)
-    formats = sorted({f.format for f in twin.files})
-    if format_ != "all" and format_ not in formats:
+    formats: dict[str, list[Path]] = {}
+    for file in twin.files:  # a format that was refused has no file: its check in the report says why
+        if (twin.folder / file.path).is_file():
+            formats.setdefault(file.format.lower().split()[-1], []).append(Path(file.path))
+    wanted = {"all": list(formats), "mjcf": ["mjcf", "obj"]}.get(format_, [format_])  # an MJCF refers to its meshes
+    if not set(wanted) <= set(formats):
         raise BadInput(f"this twin has no '{format_}'.", fix=f"It has: {', '.join(formats)}.")
-    wanted = {"mjcf", "obj"} if format_ == "mjcf" else {format_}  # an MJCF refers to its meshes
-    for file in (f for f in twin.files if format_ == "all" or f.format in wanted):
-        target = out / file.path
-        if not (twin.folder / file.path).is_file():
-            continue  # a format that was refused: its check says why
+    for path in (p for name in wanted for p in formats[name]):
+        target = out / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(twin.folder / file.path, target)
+        shutil.copyfile(twin.folder / path, target)
         typer.echo(str(target))
 
 

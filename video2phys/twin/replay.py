@@ -9,7 +9,7 @@ import numpy as np
 
 from video2phys.errors import V2PError
 from video2phys.twin.build import Scene
-from video2phys.types import Parameters, StateTrack
+from video2phys.types import Parameters, StateTrack, Twin
 
 
 class Rejected(V2PError):
@@ -66,6 +66,32 @@ def replay(file: Path, scene: Scene) -> np.ndarray:
         else:
             out[frame] = data.xpos[ids]
     return out
+
+
+def simulate_csv(twin: Twin, seconds: float, rate: float = 100.0) -> str:
+    """The twin from its start keyframe: one row per body and 1 / rate [s], position [m] and quaternion w, x, y, z.
+
+    A soft body's row is the mean of its vertices, without a rotation. Raises Rejected where the twin has no MJCF.
+    """
+    import mujoco
+
+    file = next((twin.folder / f.path for f in twin.files if f.format == "MJCF" and (twin.folder / f.path).is_file()), None)
+    if file is None:
+        raise Rejected("this twin has no MJCF: its lengths are in pixels.", fix="Give a scale in capture.yaml (px_per_m, size or gravity).")
+    model, data = load(file)
+    rows = ["time,body,x,y,z,qw,qx,qy,qz"]
+    for k in range(int(seconds * rate) + 1):
+        while data.time < k / rate - 0.5 * model.opt.timestep:
+            mujoco.mj_step(model, data)
+        mujoco.mj_kinematics(model, data)
+        if model.nflex:
+            mujoco.mj_flex(model, data)
+            bodies = [("soft", [*data.flexvert_xpos.mean(0), 1.0, 0, 0, 0])]
+        else:
+            moving = [i for i in range(1, model.nbody) if model.body(i).dofnum[0] > 0]
+            bodies = [(model.body(i).name, [*data.xpos[i], *data.xquat[i]]) for i in moving]
+        rows += [f"{k / rate:.6g},{name}," + ",".join(f"{v:.6g}" for v in values) for name, values in bodies]
+    return "\n".join(rows) + "\n"
 
 
 def compare(simulated: np.ndarray, scene: Scene, states: StateTrack, parameters: Parameters) -> dict[str, float]:
