@@ -15,6 +15,7 @@ from scipy import ndimage
 
 SHARE = 0.08  # a colour seen in less of the clip than this is no background: nothing else tells it from the object
 SHADE = 0.35  # a cast shadow keeps at least this much of the light: indoors the rest of the room still lights it
+TINT = (0.10, 0.04)  # how far shade may be off the scene's hue, as shares of the darkening and of what is left: other light fills it
 SIGMAS = 4.0  # two colours agree within this many noise deviations (one false alarm in 16 000 pixels)
 
 
@@ -230,17 +231,20 @@ def foreground(image: np.ndarray, background: Background, frame: int) -> tuple[n
     """
     colour, noise, known, doubt = background.at(frame)
     scene = colour * gain(image, colour)
-    step = image - scene
-    power = np.einsum("ijk,ijk->ij", step, step) / noise
-    deviation = np.sqrt(power)
+    step = np.linalg.norm(image - scene, axis=-1)
+    deviation = step / np.sqrt(noise)
     shaded = np.zeros(deviation.shape, bool)
-    y, x = np.nonzero(power > 9)
+    y, x = np.nonzero(deviation > 3)
     here, bare = image[y, x].astype(np.float32), scene[y, x]
     light = np.maximum((bare**2).sum(-1), 1.0)
     ratio = (here * bare).sum(-1) / light
     tint = np.linalg.norm(here - ratio[:, None] * bare, axis=-1)
     brightest = np.where(doubt[y, x], 1 / SHADE, 1.0)
-    shaded[y, x] = (ratio > SHADE) & (ratio < brightest) & (tint < 3 * background.sigma[y, x] + 0.04 * ratio * np.sqrt(light))
+    shaded[y, x] = (
+        (ratio > SHADE)
+        & (ratio < brightest)
+        & (tint < 3 * background.sigma[y, x] + np.minimum(1.5 + TINT[0] * step[y, x], TINT[1] * ratio * np.sqrt(light)))
+    )
     if not known.all():
         deviation = _infer_unknown(deviation, known)
         shaded &= known

@@ -64,9 +64,26 @@ def _flow(reference: np.ndarray, points: np.ndarray, image: np.ndarray) -> tuple
 
 def _moved(reference: np.ndarray, points: np.ndarray, image: np.ndarray) -> bool:
     there, good = _flow(reference, points, image)
-    if good.sum() < 10 or (np.linalg.norm(there - points, axis=-1)[good] < STILL).mean() >= SHARE:
+    far = np.linalg.norm(there - points, axis=-1)[good]
+    if good.sum() < 10 or (far < STILL).mean() >= SHARE:
         return False
-    return _map(reference, points, image) is not None
+    found = _map(reference, points, image)
+    if found is None:
+        return False
+    return bool(np.median(far) > 1.0 and _mismatch(reference, image, found) < 0.6 * _mismatch(reference, image, np.eye(2, 3)))
+
+
+def _mismatch(reference: np.ndarray, image: np.ndarray, move: np.ndarray) -> float:
+    """Median brightness step between the moved reference and the image where the reference has its edges (its steepest 5 %)."""
+    import cv2
+
+    size = (image.shape[1], image.shape[0])
+    moved = cv2.warpAffine(reference, move, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE).astype(np.float32)
+    gy, gx = np.gradient(moved)
+    steep = np.hypot(gx, gy)
+    edges = steep >= np.quantile(steep, 0.95)
+    step = image[edges] - moved[edges]
+    return float(np.median(np.abs(step - np.median(step))))
 
 
 def _map(reference: np.ndarray, points: np.ndarray, image: np.ndarray) -> np.ndarray | None:

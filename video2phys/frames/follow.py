@@ -88,8 +88,10 @@ def find_blobs(image: np.ndarray, deviation: np.ndarray, shaded: np.ndarray) -> 
             break
         box = (slice(y, y + h), slice(x, x + w))
         piece = label[box] == k
-        body = ndimage.binary_opening(piece & ~shaded[box], np.ones((2, 2)))
-        parts = _parts(body) if body.sum() >= max(4, 0.1 * size) else [piece]
+        body = ndimage.binary_opening(piece & ~shaded[box] & (deviation[box] > THRESHOLD), np.ones((2, 2)))
+        whole = body.sum() < max(4, 0.1 * size)
+        body = ndimage.binary_dilation(body, mask=piece)  # the rim mixes object and scene, which looks like shade
+        parts = [piece] if whole else _parts(body)
         found += [_blob(image, deviation, shaded, box, part) for part in parts]
     found.sort(key=lambda b: -b.area * b.contrast)
     return found[:MOST]

@@ -149,7 +149,7 @@ def _whole(track: Track, j: int, here: list[Blob]) -> bool:
         if f not in track.merged
     ]
     return abs(np.log(blob.area / np.median(near))) < np.log(1.4) and not any(
-        _touch(blob, b) for b in here if b is not blob and b.shade < 0.5
+        _touch(blob, b) for b in here if b is not blob and b.shade < 0.5 and b.area > 0.1 * blob.area
     )
 
 
