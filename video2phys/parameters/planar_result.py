@@ -35,8 +35,8 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
     cut = len(early.residual)
     span = np.arange(window.frames[0], window.frames[-1] + 1)
     path = fit.law.at(fit.values, states.time[span])
-    position = np.full((T, bodies, 3), np.nan)
-    position[span] = np.stack([path[..., 0], np.zeros(path.shape[:-1]), path[..., 1]], -1) / per_unit
+    position = np.full((T, states.position.shape[1], 3), np.nan)
+    position[span, :bodies] = np.stack([path[..., 0], np.zeros(path.shape[:-1]), path[..., 1]], -1) / per_unit
     ahead = window.measured[cut:] - early.law.at(early.values, window.time[cut:])
     residual = {"train_px": rms(early.residual), "heldout_px": rms(ahead), "fit_px": rms(fit.residual)}
     residuals = np.full((T, 2 * bodies), np.nan)
@@ -59,7 +59,7 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
         train=train,
         heldout=heldout,
         position=position,
-        rotation=_turn(states, span, bodies),
+        rotation=_turn(states, span),
         particle=None,
         residual=residual,
         residuals=residuals,
@@ -93,9 +93,9 @@ def _surprise(residual: dict[str, float]) -> tuple[str, ...]:
     )
 
 
-def _turn(states: StateTrack, span: np.ndarray, bodies: int) -> np.ndarray:
+def _turn(states: StateTrack, span: np.ndarray) -> np.ndarray:
     """Predicted rotation (T, O, 4): the turn about the picture's normal goes on at the constant rate of the measured one."""
-    T = len(states.time)
+    T, bodies = states.position.shape[:2]
     rotation = np.zeros((T, bodies, 4))
     rotation[..., 0] = 1.0
     if states.kind != "planar":

@@ -27,7 +27,7 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     A motion with too few frames gives a result with Status.TOO_FEW_FRAMES, never an exception.
     """
     tracks = [Track.of(frames, states, o) for o in range(states.position.shape[1])]
-    if len(tracks) == 2 and frames.about.gravity is None:
+    if len(tracks) == 2 and not _pulled(frames.about):
         return pair(frames, states, tracks, settings, context)
     return single(frames, states, tracks[0], settings, context)
 
@@ -70,6 +70,11 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
     early, fit = fit_twice(window, build, settings, context)
     found, warnings = tell(fit, parabola(window))
     notes = (*size.notes, *_excluded(track, k, kinds[k], frames))
+    if states.position.shape[1] > 1:
+        warnings = (
+            *warnings,
+            "only object 0 is identified: several objects are a collision seen from above (gravity: none) or separate clips.",
+        )
     return result(frames, states, Found(window, early, fit, found, size, notes, warnings))
 
 
@@ -109,6 +114,11 @@ def parabola(window: Window) -> motion.Phase:
     return motion.fit(window.time, window.measured[:, 0], np.arange(len(window.time)))
 
 
+def _pulled(about: About) -> bool:
+    """Whether gravity acts in the plane of motion, given or to be found."""
+    return about.gravity is not None or about.gravity_free
+
+
 def given_incline(about: About) -> float | None:
     """[rad] slope of the support where the user told it."""
     if about.incline_deg is not None:
@@ -146,7 +156,7 @@ def kind(phase: motion.Phase, about: About) -> str:
     if phase.rests or phase.path < 10 or phase.noise > max(1.0, STRAIGHT * phase.path):
         return ""
     straight = phase.bow < max(3 * phase.noise, STRAIGHT * phase.path)
-    if about.gravity is None:
+    if not _pulled(about):
         return "table" if straight else ""
     supported = about.ground_auto or about.incline_deg is not None or about.ground is not None
     if supported and straight and planar_slide.Support(phase).slope < VERTICAL:
