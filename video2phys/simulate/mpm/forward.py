@@ -55,7 +55,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                             wz = f.line_weights(fx[2])
                             o = base - lo
                             new_v, new_C = vec3(0), mat3(0)
-                            for i, k in ti.ndrange(3, 3):
+                            for i, k in ti.static(ti.ndrange(3, 3)):
                                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
                                 line, slope = vec3(0), vec3(0)
                                 for m in ti.static(range(3)):

@@ -68,10 +68,10 @@ def differentiable(
             reverse(*common, moved, d_grid, d_push, *d_state, d_mass, d_mu, d_lam, d_gravity, d_offset, d_friction)
         seed(0)
         d_E, d_nu = lame_pullback(params.youngs_modulus, params.poisson_ratio, d_mu, d_lam)
-        out = [d_E, d_nu, d_mass * tape.matter[1], d_gravity, d_offset, d_friction, *d_state]
-        for g in out:
+        d_density, (d_x, d_v, d_C, d_F) = d_mass * tape.matter[1], d_state
+        for g in (d_E, d_nu, d_density, d_gravity, d_offset, d_friction, *d_state):
             g[a.failed > 0] = np.nan
-        return Gradient(*out[:6], State(*out[6:]))
+        return Gradient(d_E, d_nu, d_density, d_gravity, d_offset, d_friction, State(d_x, d_v, d_C, d_F))
 
     return track(time, checkpoints, a), pullback
 

@@ -112,4 +112,5 @@ def march(scene: Scene, a: Arrays, time: np.ndarray, count: np.ndarray) -> Itera
 def track(time: np.ndarray, states: list[tuple[np.ndarray, ...]], a: Arrays) -> Track:
     """Collect the states of `march`."""
     position, deformation = np.stack([s[0] for s in states]), np.stack([s[3] for s in states])
-    return Track(np.asarray(time, float), position, deformation, a.failed > 0, State(*states[-1]))
+    x, v, C, F = states[-1]
+    return Track(np.asarray(time, float), position, deformation, a.failed > 0, State(x, v, C, F))

@@ -127,7 +127,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             q -= dx * (A @ fx)
             A = dx * A
             ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
-            for i, k in ti.ndrange(3, 3):
+            for i, k in ti.static(ti.ndrange(3, 3)):
                 wt = weight(i - fx[0]) * weight(k - fx[1])
                 at = q + i * ax + k * ay
                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]

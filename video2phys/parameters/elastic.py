@@ -1,0 +1,137 @@
+"""Identify an elastic body from its affine motion: stiffness, contact and start, with intervals and a prediction.
+
+The order is that of growing trust: the contact-free frames give the start in closed form; a coarse simulation scans the
+stiffness, whose misfit has several valleys, up to the end of the first contact; a finer one refines everything there and
+then on all training frames. The last frames are only predicted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from video2phys.context import Context
+from video2phys.errors import BadInput
+from video2phys.parameters.elastic_motion import Motion, motion
+from video2phys.parameters.elastic_residuals import Measured, residuals, unknowns
+from video2phys.parameters.elastic_result import empty, result
+from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic_start import Start, ballistic
+from video2phys.progress import Progress
+from video2phys.solve.levenberg import Estimate, levenberg
+from video2phys.solve.multistart import multistart
+from video2phys.solve.space import Space
+from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack, Verdict
+
+WATER = 1000.0  # [kg/m^3] when nothing is said: soft solids are mostly near it
+MARGIN = 0.03  # [body sizes] a body closer than this to the plane may touch it: reconstruction and state errors are smaller
+LEAST_FRAMES = 4
+SCAN = 4  # stiffnesses a decade
+FRICTIONS = (0.1, 0.5)  # of the scan
+KEPT = 3  # starts refined on the coarse body
+
+
+def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: ElasticSettings, context: Context) -> Parameters:
+    """Fit an elastic solid to affine states of one object.
+
+    Raises BadInput for states without a deformation, lengths in pixels, or a body without particles.
+    """
+    about, body = frames.about, gaussians.bodies[0]
+    if states.kind != "affine" or states.deformation is None:
+        raise BadInput(
+            f"an elastic fit needs the deformation in each frame, and the states are of kind {states.kind}.",
+            fix="Use several calibrated views, or set states.kind: affine.",
+        )
+    if states.unit != "m":
+        raise BadInput("an elastic fit needs lengths in metres.", fix="Give calibrated cameras, or object.size in capture.yaml.")
+    density, notes = matter(about.density, about.mass, float(body.volume.sum()))
+    if states.valid[:, 0].sum() < LEAST_FRAMES:
+        return empty(frames, states, notes)
+    gravity = np.zeros(3) if about.gravity is None else np.asarray(about.gravity, float)
+    size = float(np.cbrt(body.volume.sum()))
+    lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
+    plane, found = support(about.ground, about.ground_auto, gravity, lowest)
+    if found:
+        notes = (*notes, "the ground was taken at the lowest point that the body reached")
+    height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
+    begin = ballistic(
+        states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], states.valid[:, 0], height,
+        MARGIN * size, gravity,
+    )  # fmt: skip
+    warnings: tuple[str, ...] = ()
+    if begin.contact - begin.frame < 2:
+        warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
+    T = len(states.time) - begin.frame
+    measured = Measured.of(states, begin.frame, max(LEAST_FRAMES, round(T * (1 - settings.heldout_share))))
+
+    def at(count: int) -> Motion:
+        return motion(body, begin, plane, gravity, float(density.value), settings.law, count)  # pyright: ignore[reportArgumentType]
+
+    window = first_contact(begin, height, MARGIN * size, measured.count)
+    start = float(np.sqrt(settings.youngs_modulus_min * settings.youngs_modulus_max))
+    space = unknowns(begin, plane, found, size, settings, start)
+    fine = at(settings.particles)
+    if begin.contact < begin.frame + measured.count:
+        rough = scan(at(settings.scan_particles), measured, space, window, settings, stretch(context.progress, 0.0, 0.3))
+        space = space.started(rough.values)
+        near = levenberg(residuals(fine, measured, space, window), space, max_steps=settings.max_steps, tolerance=1e-2, probe=False,
+                         progress=stretch(context.progress, 0.3, 0.5))  # fmt: skip
+        space = space.started(near.values)
+    else:
+        notes = (*notes, "the body touches nothing in the frames of the fit")
+    estimate = levenberg(residuals(fine, measured, space, measured.count), space, max_steps=settings.max_steps, tolerance=1e-3,
+                         progress=stretch(context.progress, 0.5, 0.95))  # fmt: skip
+    return result(frames, body, states, measured, fine, estimate, space, settings.law, density, plane, notes, warnings)
+
+
+def matter(density: float | None, mass: float | None, volume: float) -> tuple[Parameter, tuple[str, ...]]:
+    """The density to simulate with, and what rests on it."""
+    if density is None and mass is not None:
+        density = mass / volume
+    if density is not None:
+        return Parameter("density", float(density), "kg/m^3", None, Verdict.GIVEN), ()
+    note = "density was not given and taken as 1000 kg/m^3; youngs_modulus is proportional to it"
+    return Parameter("density", WATER, "kg/m^3", None, Verdict.NOT_IDENTIFIED, note="assumed; motion gives E / density only"), (note,)
+
+
+def clearance(states: StateTrack, body: Body, normal: np.ndarray) -> np.ndarray:
+    """Lowest height (T,) of the body's surface along `normal`; inf where not valid or without a direction."""
+    length = float(np.linalg.norm(normal))
+    if length == 0 or states.deformation is None:
+        return np.full(len(states.time), np.inf)
+    up = normal / length
+    surface = body.vertices if len(body.vertices) else body.particle
+    low = (states.position[:, 0] @ up) + np.einsum("i,tij,vj->tv", up, states.deformation[:, 0], surface).min(1)
+    return np.where(states.valid[:, 0], low, np.inf)
+
+
+def support(ground: Plane | None, auto: bool, gravity: np.ndarray, lowest: np.ndarray) -> tuple[Plane | None, bool]:
+    """The plane the body may meet, and whether it was found from the motion (at the lowest point that was reached)."""
+    if ground is not None or not auto or not np.any(gravity):
+        return ground, False
+    return Plane(-gravity / np.linalg.norm(gravity), float(lowest[np.isfinite(lowest)].min())), True
+
+
+def first_contact(begin: Start, height: np.ndarray, margin: float, count: int) -> int:
+    """Frames up to the first one that is free again after contact, and a few more of the rebound; at most `count`."""
+    free = np.flatnonzero(height[begin.contact :] > margin)
+    end = begin.contact + (int(free[0]) if len(free) else count)
+    rebound = max(2, (end - begin.contact) // 2)
+    return int(np.clip(end - begin.frame + rebound, min(LEAST_FRAMES, count), count))
+
+
+def scan(coarse: Motion, measured: Measured, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:
+    """The best of several stiffnesses and frictions on the coarse body, refined."""
+    decades = np.log10(settings.youngs_modulus_max / settings.youngs_modulus_min)
+    stiffness = np.geomspace(settings.youngs_modulus_min, settings.youngs_modulus_max, max(2, round(SCAN * decades)))
+    x = np.array([f.start for f in space.free])
+    starts = np.tile(x, (len(FRICTIONS) * len(stiffness), 1))
+    starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(FRICTIONS))
+    starts[:, space.names.index("friction")] = np.repeat(FRICTIONS, len(stiffness))
+    found = multistart(residuals(coarse, measured, space, window), space, starts, keep=KEPT, progress=progress, max_steps=8,
+                       tolerance=3e-2, probe=False)  # fmt: skip
+    return found.best
+
+
+def stretch(progress: Progress, low: float, high: float) -> Progress:
+    """Report a part's progress as a share of the whole."""
+    return lambda share, text="": progress(low + share * (high - low), text)

@@ -1,0 +1,82 @@
+"""From parameters to the affine motion that a video would show, in batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coarsen
+from video2phys.parameters.elastic_start import Start
+from video2phys.simulate.clock import substeps
+from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.mpm.rollout import Track, rollout
+from video2phys.simulate.mpm.scene import Params, Scene, build, largest_step, start
+from video2phys.types import Body, Plane
+
+VECTORS = {"position": 3, "initial_velocity": 3, "initial_angular_velocity": 3}
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A body at one resolution, thrown at a plane."""
+
+    scene: Scene
+    readout: AffineReadout
+    surface: Binding  # the body's closed surface
+    matter: Binding  # the body's own particles
+    density: float  # [kg/m^3]
+    gravity: np.ndarray  # [m/s^2] (3,)
+    plane: Plane | None
+    begin: Start
+
+    def track(self, values: dict[str, np.ndarray], time: np.ndarray) -> Track:
+        """Simulate a batch; `values` holds (B,) arrays by the names of `elastic.unknowns`, times start at the first frame used."""
+        batch = len(next(iter(values.values())))
+
+        def vector(name: str, fallback: np.ndarray) -> np.ndarray:
+            return np.stack([values.get(f"{name}_{a}", np.full(batch, fallback[k])) for k, a in enumerate(AXES)], -1)
+
+        offset = 0.0 if self.plane is None else self.plane.offset
+        params = Params.of(
+            self.scene,
+            youngs_modulus=values["youngs_modulus"],
+            poisson_ratio=values["poisson_ratio"],
+            density=self.density,
+            gravity=self.gravity,
+            offset=offset + values.get("ground_height", np.zeros(batch)),
+            friction=values.get("friction", np.zeros(batch)),
+            size=values.get("size", np.ones(batch)),
+        )
+        state = start(
+            self.scene,
+            params,
+            position=vector("position", self.begin.position),
+            rotation=self.begin.rotation,
+            velocity=vector("initial_velocity", self.begin.velocity),
+            angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
+        )
+        return rollout(self.scene, params, state, time, steps=self.steps(params, time))
+
+    def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
+        """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
+        need = substeps(np.diff(time)[:, None], largest_step(self.scene, params)[None])
+        return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
+
+
+def motion(body: Body, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int) -> Motion:
+    """A Motion with about `count` particles. Double precision: finite differences of a rollout need it."""
+    particle, volume = coarsen(body.particle, body.volume, count)
+    scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
+    looks = body.mean if len(body.mean) >= 4 else body.vertices
+    return Motion(
+        scene,
+        bind(looks, particle).affine(looks, len(particle)),
+        bind(body.vertices, particle),
+        bind(body.particle, particle),
+        density,
+        gravity,
+        plane,
+        begin,
+    )

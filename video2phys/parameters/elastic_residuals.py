@@ -1,0 +1,90 @@
+"""Unknowns of an elastic body in flight and impact, and what they leave unexplained of the measured affine states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.parameters.elastic_motion import AXES, Motion
+from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic_start import Start
+from video2phys.solve.space import Free, Space
+from video2phys.types import Plane, StateTrack
+
+CHANNELS = 12  # centre (3) and gradient (9)
+NAMES = (*(f"position_{a}" for a in AXES), *(f"F_{a}{b}" for a in AXES for b in AXES))
+FRICTION_MAX = 2.0
+SIZE_SIGMA = 0.01  # an outline is half a pixel off on a body of some fifty pixels
+HEIGHT_SIGMA = 0.01  # [body sizes] of a ground that the user gave
+FOUND_HEIGHT_SIGMA = 0.03  # [body sizes] of a ground found from the lowest point seen
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Affine states from the first frame used on."""
+
+    time: np.ndarray  # [s] (T,) from zero
+    state: np.ndarray  # (T, 12) centre [m] and F, row by row; NaN where not measured
+    sigma: np.ndarray  # (T, 12)
+    count: int  # frames used in the fit; those after it are held out
+
+    @staticmethod
+    def of(states: StateTrack, first: int, count: int) -> Measured:
+        """Frames from `first` on; `count` of them are for the fit."""
+        if states.deformation is None or states.deformation_sigma is None:
+            raise ValueError("affine states carry a deformation")
+        T = len(states.time) - first
+        state = np.concatenate([states.position[first:, 0], states.deformation[first:, 0].reshape(T, 9)], 1)
+        sigma = np.concatenate([states.position_sigma[first:, 0], np.repeat(states.deformation_sigma[first:, 0, None], 9, 1)], 1)
+        usable = states.valid[first:, 0, None] & np.isfinite(state) & np.isfinite(sigma) & (sigma > 0)
+        return Measured(states.time[first:] - states.time[first], np.where(usable, state, np.nan), np.where(usable, sigma, np.nan), count)
+
+    def scaled(self, predicted: np.ndarray) -> np.ndarray:
+        """(predicted - measured) / sigma for (B, T', 12); zero where not measured, NaN rows of failed members stay NaN."""
+        n = predicted.shape[1]
+        known = np.isfinite(self.state[:n])
+        gap = (predicted - np.where(known, self.state[:n], 0)) / np.where(known, self.sigma[:n], 1)
+        return np.where(known, gap, np.where(np.isnan(predicted), np.nan, 0))
+
+
+def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settings: ElasticSettings, youngs_modulus: float) -> Space:
+    """Stiffness, contact, start, and the nuisances that a picture leaves: the body's size and the ground's height."""
+    free = [
+        Free("youngs_modulus", "Pa", youngs_modulus, settings.youngs_modulus_min, settings.youngs_modulus_max, "log"),
+        Free("poisson_ratio", "1", 0.3, 0.0, settings.poisson_ratio_max),
+    ]
+    if plane is not None:
+        height = (FOUND_HEIGHT_SIGMA if found else HEIGHT_SIGMA) * size
+        free += [
+            Free("friction", "1", 0.4, 0.0, FRICTION_MAX),
+            Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
+            Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
+        ]
+    for name, unit, value, step in (
+        ("position", "m", begin.position, 1e-3 * size),
+        ("initial_velocity", "m/s", begin.velocity, 1e-3),
+        ("initial_angular_velocity", "rad/s", begin.angular_velocity, 1e-2),
+    ):
+        free += [Free(f"{name}_{a}", unit, float(value[k]), step=step) for k, a in enumerate(AXES)]
+    return Space(tuple(free))
+
+
+def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
+    """Affine states (B, T, 12) at `time`; NaN rows from a failure on."""
+    track = motion.track(values, time)
+    position, F = motion.readout(np.swapaxes(track.position, 0, 1), np.swapaxes(track.deformation, 0, 1))
+    return np.concatenate([position, F.reshape(*F.shape[:2], 9)], -1)
+
+
+def residuals(motion: Motion, measured: Measured, space: Space, frames: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Batched residual over sigma of the first `frames` frames: (B, P) physical values to (B, frames * 12), time first."""
+
+    def of(x: np.ndarray) -> np.ndarray:
+        r = measured.scaled(predict(motion, dict(zip(space.names, x.T, strict=True)), measured.time[:frames]))
+        r = r.reshape(len(x), -1)
+        r[np.isnan(r).any(1)] = np.nan
+        return r
+
+    return of

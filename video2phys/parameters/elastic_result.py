@@ -1,0 +1,109 @@
+"""From a fit to the artefact: the parameter table, the predicted motion and what it leaves unexplained."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from video2phys.parameters.elastic_motion import AXES, VECTORS, Motion
+from video2phys.parameters.elastic_residuals import CHANNELS, NAMES, Measured
+from video2phys.parameters.elastic_silhouette import center_error, overlap
+from video2phys.parameters.elastic_start import rotation_part
+from video2phys.simulate.materials.elastic import Law
+from video2phys.solve.covariance import correlation, parameters
+from video2phys.solve.levenberg import Estimate
+from video2phys.solve.space import Space
+from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict
+
+WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
+NUISANCES = ("size", "ground_height", *(f"position_{a}" for a in AXES))
+
+
+def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tuple[Parameter, ...]:
+    """Scalars as they are, starts as vectors, nuisances left out."""
+    laws = {"youngs_modulus": law, "poisson_ratio": law, "friction": "Coulomb"}
+    scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
+    out = [p for name, p in scalars.items() if name not in NUISANCES and name[:-2] not in VECTORS]
+    for name in ("initial_velocity", "initial_angular_velocity"):
+        parts = [scalars[f"{name}_{a}"] for a in AXES]
+        intervals = [p.interval for p in parts]
+        interval = None if any(i is None for i in intervals) else intervals
+        verdict = next(v for v in WORST if any(p.verdict is v for p in parts))
+        # A speed near zero has no relative precision: a vector is identified when its length is.
+        half = np.linalg.norm([(i[1] - i[0]) / 2 for i in intervals]) if interval else np.inf
+        if half < 0.25 * np.linalg.norm([p.value for p in parts]):
+            verdict = Verdict.IDENTIFIED
+        out.append(Parameter(name, [float(p.value) for p in parts], parts[0].unit, interval, verdict, note=parts[0].note))  # pyright: ignore[reportArgumentType]
+    return (*out, density)
+
+
+def result(
+    frames: Frames,
+    body: Body,
+    states: StateTrack,
+    measured: Measured,
+    motion: Motion,
+    estimate: Estimate,
+    space: Space,
+    law: Law,
+    density: Parameter,
+    plane: Plane | None,
+    notes: tuple[str, ...],
+    warnings: tuple[str, ...],
+) -> Parameters:
+    """Simulate the fit once more through all frames and compare it with the video."""
+    T, first = len(frames.time), motion.begin.frame
+    values = dict(zip(space.names, estimate.values[:, None], strict=True))
+    track = motion.track(values, measured.time)
+    x, F = track.position[:, 0], track.deformation[:, 0]
+    center, gradient = motion.readout(x, F)
+    ok = np.isfinite(center).all(1)
+    position, rotation = np.full((T, 1, 3), np.nan), np.tile([1.0, 0, 0, 0], (T, 1, 1))
+    particle, vertices = np.full((T, len(body.particle), 3), np.nan), np.full((T, len(body.vertices), 3), np.nan)
+    position[first:, 0] = center
+    rotation[np.flatnonzero(ok) + first, 0] = quaternion(rotation_part(gradient[ok]))
+    particle[first:], vertices[first:] = motion.matter.move(x, F), motion.surface.move(x, F)
+    gap = np.full((T, CHANNELS), np.nan)
+    gap[first:] = measured.state - np.concatenate([center, gradient.reshape(-1, 9)], 1)
+    train, heldout = np.zeros(T, bool), np.zeros(T, bool)
+    train[first : first + measured.count], heldout[first + measured.count :] = True, True
+    valid = states.valid[:, 0]
+    train, heldout = train & valid, heldout & valid
+    seen = states.position[:, 0]
+    residual = {
+        "train_px": center_error(frames, position[:, 0], seen, train),
+        "heldout_px": center_error(frames, position[:, 0], seen, heldout),
+        "train_iou": overlap(frames, vertices, body.faces, train),
+        "heldout_iou": overlap(frames, vertices, body.faces, heldout),
+    }
+    if plane is not None:
+        height = float(values["ground_height"][0])
+        plane = Plane(plane.normal, plane.offset + height)
+        size = float(values["size"][0])
+        notes = (
+            *notes,
+            f"the ground lies {1e3 * height:+.1f} mm from where it was expected, the body measures {size:.3f} of its reconstruction",
+        )
+    if not ok.all():
+        warnings = (*warnings, "the simulation of the fitted body did not reach the last frame")
+    return Parameters(
+        "elastic", estimate.status, table(estimate, space, law, density), frames.time, train, heldout, position, rotation, particle,
+        {k: v for k, v in residual.items() if v is not None}, gap, NAMES, correlation(estimate), space.names, states.unit,
+        ground=plane, gravity=motion.gravity, notes=notes, warnings=warnings,
+    )  # fmt: skip
+
+
+def empty(frames: Frames, states: StateTrack, notes: tuple[str, ...]) -> Parameters:
+    """The answer when too few frames show the object."""
+    T = len(frames.time)
+    none = np.zeros(T, bool)
+    return Parameters(
+        "elastic", Status.TOO_FEW_FRAMES, (), frames.time, none, none, np.full((T, 1, 3), np.nan), np.tile([1.0, 0, 0, 0], (T, 1, 1)), None,
+        {}, np.full((T, CHANNELS), np.nan), NAMES, np.zeros((0, 0)), (), states.unit, notes=notes,
+    )  # fmt: skip
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """Rotations (..., 3, 3) to w, x, y, z."""
+    from scipy.spatial.transform import Rotation
+
+    return np.roll(Rotation.from_matrix(R).as_quat(), 1, axis=-1)

@@ -1,0 +1,61 @@
+"""The motion before the first contact: a parabola and a steady spin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Start:
+    """Rigid motion at the first frame, and the frame in which contact may begin."""
+
+    frame: int  # first frame used
+    contact: int  # first frame in which the body may touch the plane; the number of frames when it never does
+    position: np.ndarray  # [m] (3,)
+    velocity: np.ndarray  # [m/s] (3,)
+    rotation: np.ndarray  # (3, 3)
+    angular_velocity: np.ndarray  # [rad/s] (3,)
+
+
+def rotation_part(F: np.ndarray) -> np.ndarray:
+    """Closest rotation (..., 3, 3) to F by its polar decomposition."""
+    U, _, Vt = np.linalg.svd(F)
+    U[..., -1] *= np.linalg.det(U @ Vt)[..., None]
+    return U @ Vt
+
+
+def ballistic(
+    time: np.ndarray,
+    position: np.ndarray,
+    sigma: np.ndarray,
+    deformation: np.ndarray,
+    valid: np.ndarray,
+    clearance: np.ndarray,
+    margin: float,
+    gravity: np.ndarray,
+) -> Start:
+    """Fit the contact-free frames. `clearance` (T,) is the lowest point's height over the plane, inf without one.
+
+    The free frames are the first ones that clear the plane by `margin`. With fewer than two of them the first two valid
+    frames give a rough velocity, which the later fit refines.
+    """
+    from scipy.spatial.transform import Rotation
+
+    seen = np.flatnonzero(valid)
+    first = int(seen[0])
+    touching = np.flatnonzero(valid & (clearance < margin))
+    contact = int(touching[0]) if len(touching) else len(time)
+    free = seen[seen < contact]
+    if len(free) < 2:
+        free = seen[:2]
+    t = (time[free] - time[first])[:, None]
+    w = 1 / np.maximum(sigma[free].mean(1), 1e-12)
+    A = np.concatenate([np.ones_like(t), t], 1)
+    solution = np.linalg.lstsq(A * w[:, None], (position[free] - 0.5 * gravity * t**2) * w[:, None], rcond=None)[0]
+    R = Rotation.from_matrix(rotation_part(deformation[free]))
+    turn = (R * R[0].inv()).as_rotvec()
+    line = np.linalg.lstsq(A, turn, rcond=None)[0]
+    start = Rotation.from_rotvec(line[0]) * R[0]
+    return Start(first, contact, solution[0], solution[1], start.as_matrix(), line[1])
