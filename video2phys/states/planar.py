@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from video2phys.context import Context
@@ -10,11 +12,11 @@ from video2phys.silhouette import Silhouette, local_scale, measure
 from video2phys.states.settings import Settings
 from video2phys.types import Frames, Gaussians, Seen, StateTrack
 
-ROUND = 0.03  # relative difference of the axes below which an outline shows no angle
+FAINT = 0.02  # a turn by one radian must change this share of the look's variance: pixels alone make a disc change by 0.3 %
 
 
 def track(frames: Frames, gaussians: Gaussians, settings: Settings, context: Context) -> StateTrack:
-    """Centroids (kind "centroid") or centroids with the angle of the long axis (kind "planar"), y = 0, in world units.
+    """Centroids (kind "centroid") or centroids with the angle since the first whole frame (kind "planar"), y = 0, in world units.
 
     Valid only where the object is whole in view 0. Raises BadInput where that is in fewer than four frames.
     """
@@ -47,7 +49,7 @@ def track(frames: Frames, gaussians: Gaussians, settings: Settings, context: Con
         sigma[whole, o] = np.c_[pixel_sigma / per_unit, np.full(len(whole), np.inf), pixel_sigma / per_unit]
         valid[whole, o] = True
         if settings.kind != "centroid":
-            angle[whole, o], angle_sigma[whole, o] = _angles([shapes[k] for k in whole])
+            angle[whole, o], angle_sigma[whole, o] = _angles(frames, o, whole, [shapes[k] for k in whole])
         context.progress((o + 1) / N, "positions in the picture")
     half = -angle / 2  # counter-clockwise in the picture (x right, z up) is a turn about world -y
     rotation = np.stack([np.cos(half), np.zeros_like(half), np.sin(half), np.zeros_like(half)], -1)
@@ -102,13 +104,80 @@ def _centre_sigma(time: np.ndarray, points: np.ndarray, shapes: list[Silhouette]
     return np.maximum(local / 0.83 / np.sqrt(1.77), floor)
 
 
-def _angles(shapes: list[Silhouette]) -> tuple[np.ndarray, np.ndarray]:
-    """Angle [rad] of the long axis, unwrapped from the first frame on and zero there, with sigma; inf for a round outline."""
-    raw = np.array([s.angle for s in shapes])
-    long, short = np.array([s.axes for s in shapes]).T
-    turn = np.unwrap(raw, period=np.pi)
-    difference = np.maximum(long**2 - short**2, 1e-12)
-    # a rim error of e = 0.1 px over n independent rim pixels turns the axes by about 2 r e / (sqrt(n) (l^2 - s^2))
-    sigma = 0.2 * long / np.sqrt(np.array([4 * s.rim + 1 for s in shapes])) / difference * 2
-    flat = np.median(long - short) < ROUND * np.median(long)
-    return turn - turn[0], np.full(len(shapes), np.inf) if flat else sigma
+def _angles(frames: Frames, obj: int, whole: np.ndarray, shapes: list[Silhouette]) -> tuple[np.ndarray, np.ndarray]:
+    """Turn [rad] of the object's look since the first whole frame, counter-clockwise in the picture, with sigma (N,), (N,).
+
+    The window about the centre, turned back by a trial angle, is compared with a template under the template's mask; the least
+    squared difference is refined by a parabola. The template is renewed when the look has changed, so errors add up and
+    sigma grows with them. From least squares sigma^2 = residual variance / sum (dI/dangle)^2; inf where no angle shows.
+    """
+    turn, sigma = np.zeros(len(whole)), np.full(len(whole), np.inf)
+    radius = int(np.ceil(1.3 * np.median([np.sqrt(s.area / np.pi) for s in shapes]))) + 2
+    first = _Window.cut(frames, obj, int(whole[0]), shapes[0], radius)
+    template, base, base_variance, rate = first, 0.0, 0.0, 0.0
+    sigma[0] = 0.0
+    for n in range(1, len(whole)):
+        here = _Window.cut(frames, obj, int(whole[n]), shapes[n], radius)
+        step, variance, alike = template.turn_to(here, turn[n - 1] + rate - base)
+        turn[n] = base + step if np.isfinite(variance) else turn[n - 1]
+        sigma[n] = np.sqrt(base_variance + variance)
+        rate = 0.5 * rate + 0.5 * (turn[n] - turn[n - 1])
+        if not alike:
+            template, base, base_variance = here, turn[n], float(sigma[n] ** 2)
+    shown = np.isfinite(sigma) & (sigma < 0.5)
+    sigma[0] = np.median(sigma[1:][shown[1:]]) if shown[1:].any() else np.inf
+    return np.where(shown, turn, 0.0), np.where(shown, sigma, np.inf)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The object's look about its centre."""
+
+    picture: np.ndarray  # (2 r + 1, 2 r + 1, 3) float32, the outside of the mask dimmed to its mean colour
+    mask: np.ndarray  # (2 r + 1, 2 r + 1) float32
+
+    @staticmethod
+    def cut(frames: Frames, obj: int, frame: int, shape: Silhouette, radius: int) -> _Window:
+        import cv2
+
+        size = (2 * radius + 1, 2 * radius + 1)
+        corner = tuple(shape.center - 0.5)
+        image = cv2.getRectSubPix(np.ascontiguousarray(frames.image(0, frame)).astype(np.float32), size, corner)
+        mask = cv2.getRectSubPix(frames.mask(0, frame, obj), size, corner)[..., None]
+        mean = (image * mask).sum((0, 1)) / max(float(mask.sum()), 1e-6)
+        flat = image * mask + (1 - mask) * (mean + 60)  # the outline counts as a step of 60 grey levels
+        return _Window(cv2.GaussianBlur(flat, (0, 0), 0.8), mask[..., 0])
+
+    def turned(self, angle: float) -> np.ndarray:
+        """The picture turned counter-clockwise by `angle` [rad]."""
+        import cv2
+
+        r = (self.mask.shape[0] - 1) / 2
+        turn = cv2.getRotationMatrix2D((r, r), float(np.degrees(angle)), 1.0)
+        return cv2.warpAffine(self.picture, turn, self.mask.shape, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+    def turn_to(self, other: _Window, guess: float) -> tuple[float, float, bool]:
+        """Angle from this look to `other` near `guess`, its variance, and whether the two still look alike."""
+        r = (self.mask.shape[0] - 1) / 2
+        y, x = np.mgrid[: self.mask.shape[0], : self.mask.shape[1]]
+        inside = np.hypot(x - r, y - r) <= r
+
+        def miss(angle: float) -> float:
+            return float(((self.turned(angle) - other.picture)[inside] ** 2).sum())
+
+        reach = np.radians(12.0)
+        trials = guess + np.linspace(-reach, reach, 9)
+        best = float(trials[np.argmin([miss(a) for a in trials])])
+        for width in (np.radians(1.5), np.radians(0.4)):
+            low, mid, high = miss(best - width), miss(best), miss(best + width)
+            bend = low - 2 * mid + high
+            best += float(np.clip(0.5 * width * (low - high) / bend, -2 * width, 2 * width)) if bend > 0 else 0.0
+        h = np.radians(2.0)
+        slope = (self.turned(best + h) - self.turned(best - h))[inside] / (2 * h)
+        left = max(miss(best) / max(int(inside.sum()) * 3 - 4, 1), 4.0)  # resampling alone errs by two grey levels
+        # neighbouring pixels err together over the blur of 0.8 px: some 4 pi 0.8^2 = 8 of them count as one
+        information = float((slope**2).sum()) / 8
+        if float((slope**2).mean()) < FAINT * float(self.picture[inside].var()):
+            return guess, np.inf, True
+        alike = left < 0.3 * float(other.picture[inside].var())
+        return best, left / information if information > 0 else np.inf, alike
