@@ -249,3 +249,10 @@ def test_a_second_object_in_a_side_view_is_not_passed_over_silently():
     other = np.broadcast_to(np.array([100.0, -50.0]), pixels.shape)
     got = found(times, np.concatenate([pixels, other], 1), About(gravity=DOWN, incline_deg=25.0, px_per_m=400.0))
     assert any("only object 0" in w for w in got.warnings) and np.isnan(got.position[:, 1]).all()
+
+
+def test_first_sight_far_from_where_the_path_enters_is_the_launch():
+    times, pixels = throw(11, start=(-150.0, 200.0), angle=85, speed=1.0)
+    pixels = np.concatenate([np.full((30, 1, 2), np.nan), pixels])[:90]
+    got = found(times, pixels, About(gravity=DOWN, unit="px", scale="gravity"))
+    assert "first seen" in got.get("launch_speed").law and inside(got.get("launch_speed"), 1.0)

@@ -20,7 +20,7 @@ from video2phys.types import Parameter, Verdict
 
 ROLL_SIGMA = float(np.radians(1.0))  # a camera levelled by eye or held by hand
 STANDARD = 9.81  # [m/s^2]
-NEAR_BORDER = 0.1  # of the picture's longer side: an object first seen closer than this to the border came in there
+NEAR_BORDER = 0.1  # of the picture's longer side: an object first seen after less way than this from the border came in there
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,15 @@ def launch(phase: Phase, before: Phase | None, first_frame: float, gap: float, h
     start = phase.span[0]
     if before is not None and start - before.span[1] <= gap:
         return Launch(before.span[1], start, True)
-    margin = float((half_size - np.abs(phase.position_at(start))).min())
     floor = first_frame if before is None else before.span[1]
-    if margin > NEAR_BORDER * 2 * half_size.max() or floor >= start:
+    past = np.linspace(start, min(floor, start), 400)
+    path = phase.position_at(past)
+    outside = (np.abs(path) > half_size).any(-1)
+    entry = int(np.argmax(outside))
+    way = float(np.linalg.norm(np.diff(path[: entry + 1], axis=0), axis=1).sum())
+    if not outside.any() or way > NEAR_BORDER * 2 * half_size.max():
         return Launch(start, start, False)
-    past = np.linspace(start, floor, 400)
-    outside = (np.abs(phase.position_at(past)) > half_size).any(-1)
-    return Launch(float(past[np.argmax(outside)]) if outside.any() else start, start, False)
+    return Launch(float(past[entry]), start, False)
 
 
 def report(fit: Fit, phase: Phase, began: Launch, scale: Scale, gravity: float) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
