@@ -75,16 +75,15 @@ def system(moving: Moving, sights: list[Sight], c: np.ndarray, F: np.ndarray, bl
         overlaps.append(overlap)
         if not len(r):
             continue
-        scale = np.maximum(1.4826 * np.median(np.abs(r[:, None] if r.ndim == 1 else r), axis=0), FLOOR)
+        scale = np.maximum(1.4826 * np.median(np.abs(r), axis=0), FLOOR)
         r, J = r / scale, J / scale[:, None]
         size = np.abs(r)
-        w = np.where(size < HUBER, 1.0, HUBER / np.maximum(size, HUBER))
-        Jw = (J * w[..., None]).reshape(-1, 12)
-        H += Jw.T @ J.reshape(-1, 12)
-        per_pixel = np.einsum("ncp,nc->np", J * w[..., None], r)
+        w = np.where(size < HUBER, 1.0, HUBER / np.maximum(size, HUBER)).astype(np.float32)
+        Jw = J * w[..., None]
+        H += Jw.reshape(-1, 12).T @ J.reshape(-1, 12)
+        per_pixel = (Jw * r[..., None]).sum(1, dtype=float)
         g += per_pixel.sum(0)
-        sums = np.zeros((block.max() + 1, 12))
-        np.add.at(sums, block, per_pixel)
+        sums = np.stack([np.bincount(block, column) for column in per_pixel.T], 1)
         S += sums.T @ sums
         cost += float((np.where(size < HUBER, size**2 / 2, HUBER * (size - HUBER / 2)) * scale**2).sum())
         weight += len(r)
@@ -105,18 +104,20 @@ def _view(moving: Moving, sight: Sight, c: np.ndarray, F: np.ndarray, blur: floa
 
     have, want = smooth(np.dstack([gain * picture, alpha]).astype(np.float32)), smooth(np.dstack([sight.image, sight.mask]))
     near = smooth(np.dstack([X, alpha]).astype(np.float32))
-    rows, columns = np.nonzero((near[..., 3] > EDGE) & ((have[..., 3] > EDGE) | (want[..., 3] > EDGE)))
+    stride = max(1, round(blur))  # a blurred picture says no more at every pixel
+    used = ((near[..., 3] > EDGE) & ((have[..., 3] > EDGE) | (want[..., 3] > EDGE)))[::stride, ::stride]
+    rows, columns = (index * stride for index in np.nonzero(used))
     if not len(rows):
         return np.zeros((0, 4, 12)), np.zeros((0, 4)), np.zeros(0, int), overlap
     dy, dx = np.gradient((have + want) / 2, axis=(0, 1))
-    slope = np.stack([dx, dy], -1)[rows, columns].astype(float)  # (N, 4, 2)
-    X = (near[..., :3] / np.maximum(near[..., 3:], EDGE))[rows, columns].astype(float)
-    du_dx = projection_slope(sight.camera, c + X @ F.T)
+    slope = np.stack([dx, dy], -1)[rows, columns]  # (N, 4, 2)
+    X = (near[..., :3] / np.maximum(near[..., 3:], EDGE))[rows, columns]
+    du_dx = projection_slope(sight.camera, c + X @ F.T).astype(np.float32)
     by_c = -slope @ du_dx  # (N, 4, 3)
-    by_F = by_c[..., :, None] * (X / moving.radius)[:, None, None, :]  # (N, 4, 3, 3)
+    by_F = by_c[..., :, None] * (X / np.float32(moving.radius))[:, None, None, :]  # (N, 4, 3, 3)
     J = np.concatenate([by_c, by_F.reshape(len(X), 4, 9)], -1)
     block = rows // BLOCK * (have.shape[1] // BLOCK + 1) + columns // BLOCK
-    return J, (have - want)[rows, columns].astype(float), block, overlap
+    return J, (have - want)[rows, columns], block, overlap
 
 
 def projection_slope(camera: Camera, points: np.ndarray) -> np.ndarray:
