@@ -144,6 +144,7 @@ def test_phases_split_at_release_and_impact():
     np.testing.assert_allclose(cuts, truth, atol=3 / 120)
 
 
+@pytest.mark.slow
 def test_coverage_of_the_friction_interval():
     """Truth drawn as the priors say (scale 1 %, incline 0.25 deg, roll 0.5 deg); 95 % intervals must hold it that often."""
     held = []
