@@ -13,6 +13,8 @@ from functools import cached_property
 import numpy as np
 from scipy import ndimage
 
+from video2phys.frames import regions
+
 SHARE = 0.08  # a colour seen in less of the clip than this is no background: nothing else tells it from the object
 SHADE = 0.35  # a cast shadow keeps at least this much of the light: indoors the rest of the room still lights it
 TINT = (0.10, 0.04)  # how far shade may be off the scene's hue, as shares of the darkening and of what is left: other light fills it
@@ -175,9 +177,9 @@ def _choose(colour: np.ndarray, known: np.ndarray, changed: np.ndarray, first: _
     colour[:] = one
     doubt = np.zeros(changed.shape, bool)
     doubt[changed] = (second.share >= SHARE) | (first.share < 0.5)
-    doubt = ndimage.binary_dilation(doubt, iterations=2)  # the rim of an outline is a mixture
-    islands, count = ndimage.label(~doubt)
-    sizes = ndimage.sum_labels(~doubt, islands, np.arange(count + 1))
+    doubt = regions.grow(doubt, 2)  # the rim of an outline is a mixture
+    islands, count = regions.label(~doubt)
+    sizes = np.bincount(islands.ravel(), minlength=count + 1) * (np.arange(count + 1) > 0)
     doubt |= (sizes < max(0.1 * doubt.size, sizes[1:].max(initial=0.0)))[islands] & _inside(islands)
     if doubt.all():
         return doubt
@@ -254,17 +256,17 @@ def foreground(image: np.ndarray, background: Background, frame: int) -> tuple[n
 def _infer_unknown(deviation: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Where the scene was never seen: a patch is object while most of its surroundings are, a thin line follows its neighbours."""
     deviation = np.where(known, deviation, 0.0)
-    thick = ndimage.binary_opening(~known, np.ones((3, 3)))
+    thick = regions.opened(~known, 3)
     thin = ~known & ~thick
     if thin.any():
         import cv2
 
         weight = cv2.blur(known.astype(np.float32), (5, 5))
         deviation[thin] = (cv2.blur(deviation.astype(np.float32), (5, 5)) / np.maximum(weight, 0.04))[thin]
-    label, _ = ndimage.label(thick)
+    label, _ = regions.label(thick)
     for k, box in enumerate(ndimage.find_objects(label), start=1):
         frame = tuple(slice(max(s.start - 2, 0), s.stop + 2) for s in box)
         region = label[frame] == k
-        rim = ndimage.binary_dilation(region, iterations=2) & known[frame]
+        rim = regions.grow(region, 2) & known[frame]
         deviation[frame][region] = np.median(deviation[frame][rim]) if rim.any() else 0.0
     return deviation

@@ -12,6 +12,8 @@ import numpy as np
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
 
+from video2phys.frames import regions
+
 THRESHOLD = 6.0  # noise deviations: well above what compression leaves, below what an eye sees
 MOST = 12  # blobs kept per frame, the strongest first
 GAP = 6  # frames that a track survives unseen
@@ -88,9 +90,9 @@ def find_blobs(image: np.ndarray, deviation: np.ndarray, shaded: np.ndarray) -> 
             break
         box = (slice(y, y + h), slice(x, x + w))
         piece = label[box] == k
-        body = ndimage.binary_opening(piece & ~shaded[box] & (deviation[box] > THRESHOLD), np.ones((2, 2)))
+        body = regions.opened(piece & ~shaded[box] & (deviation[box] > THRESHOLD), 2)
         whole = body.sum() < max(4, 0.1 * size)
-        body = ndimage.binary_dilation(body, mask=piece)  # the rim mixes object and scene, which looks like shade
+        body = regions.grow(body, within=piece)  # the rim mixes object and scene, which looks like shade
         parts = [piece] if whole else _parts(body)
         found += [_blob(image, deviation, shaded, box, part) for part in parts]
     found.sort(key=lambda b: -b.area * b.contrast)
@@ -102,10 +104,10 @@ def _parts(body: np.ndarray) -> list[np.ndarray]:
     wide = 2 * float(np.sqrt(body.sum() / np.pi))
     room = int(0.1 * wide) + 4
     padded = np.pad(body, room, mode="edge")
-    closed = ndimage.binary_fill_holes(ndimage.binary_closing(padded, iterations=2 if wide > 14 else 1))
+    closed = regions.solid(padded, 2 if wide > 14 else 1)
     if wide > 30:  # spikes and notches narrower than a twentieth of the object are noise of the outline
         closed = ndimage.gaussian_filter(closed.astype(np.float32), 0.025 * wide) > 0.5
-    label, count = ndimage.label(closed[room:-room, room:-room], np.ones((3, 3)))
+    label, count = regions.label(closed[room:-room, room:-room], diagonal=True)
     sizes = np.bincount(label.ravel())[1:]
     return [label == k + 1 for k in range(count) if sizes[k] >= max(4, 0.05 * sizes.max())]
 

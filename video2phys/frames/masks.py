@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
 
 from video2phys import store
 from video2phys.errors import BadInput
 from video2phys.frames import background as scene
+from video2phys.frames import regions
 from video2phys.frames.drift import drift
 from video2phys.frames.follow import Blob, Track, find_blobs, link, rank
 from video2phys.frames.refine import soften
@@ -158,7 +158,7 @@ def _touch(a: Blob, b: Blob, reach: int = 2) -> bool:
     for axis in (0, 1):
         if a.corner[axis] > b.corner[axis] + b.mask.shape[axis] + reach or b.corner[axis] > a.corner[axis] + a.mask.shape[axis] + reach:
             return False
-    grown = ndimage.binary_dilation(np.pad(a.mask, reach + 1), iterations=reach + 1)
+    grown = regions.grow(np.pad(a.mask, reach + 1), reach + 1)
     y, x = np.nonzero(b.mask)
     y, x = y + b.corner[0] - a.corner[0] + reach + 1, x + b.corner[1] - a.corner[1] + reach + 1
     inside = (y >= 0) & (x >= 0) & (y < grown.shape[0]) & (x < grown.shape[1])
@@ -171,11 +171,11 @@ def _refined(image: np.ndarray, empty: scene.Background, frame: int, track: Trac
     full = np.zeros(image.shape[:2], np.float32)
     y0, x0 = max(blob.corner[0] - 6, 0), max(blob.corner[1] - 6, 0)
     window = (slice(y0, blob.corner[0] + blob.mask.shape[0] + 6), slice(x0, blob.corner[1] + blob.mask.shape[1] + 6))
-    mask = np.zeros(full[window].shape, bool)
+    mask = np.zeros_like(full[window], bool)
     r, c = blob.corner[0] - y0, blob.corner[1] - x0
     mask[r : r + blob.mask.shape[0], c : c + blob.mask.shape[1]] = blob.mask
     if track.frames[j] in track.merged:
-        mask &= _own_disc(track, j, mask.shape, (y0, x0))
+        mask &= _own_disc(track, j, mask, (y0, x0))
         full[window] = mask
         return full
     colour, noise, known, _ = empty.at(frame)
@@ -184,11 +184,11 @@ def _refined(image: np.ndarray, empty: scene.Background, frame: int, track: Trac
     return full
 
 
-def _own_disc(track: Track, j: int, shape: tuple[int, int], corner: tuple[int, int]) -> np.ndarray:
+def _own_disc(track: Track, j: int, mask: np.ndarray, corner: tuple[int, int]) -> np.ndarray:
     """Disc of the object's width about the place interpolated from the frames in which it is by itself."""
     own = [m for m, f in enumerate(track.frames) if f not in track.merged]
     frames = [track.frames[m] for m in own]
     x, y = (np.interp(track.frames[j], frames, [track.blobs[m].center[axis] for m in own]) for axis in (0, 1))
     radius = float(np.median([track.blobs[m].width for m in own])) / 2
-    rows, columns = np.mgrid[: shape[0], : shape[1]]
+    rows, columns = np.mgrid[: mask.shape[0], : mask.shape[1]]
     return np.hypot(columns + corner[1] + 0.5 - x, rows + corner[0] + 0.5 - y) <= radius

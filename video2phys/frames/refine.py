@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
+from video2phys.frames import regions
+
 BAND = 2  # [px] either side of the hard outline in which coverage is estimated
 
 
@@ -15,11 +17,11 @@ def soften(image: np.ndarray, scene: np.ndarray, noise: np.ndarray, mask: np.nda
     and B the scene: a = (I - B).(F - B) / |F - B|^2. Where F and B are too alike for the `noise` (variance of a colour
     difference), or B is not `trusted`, the hard mask, smoothed by half a pixel, is kept.
     """
-    core = ndimage.binary_erosion(mask, iterations=BAND)
+    core = regions.shrink(mask, BAND)
     if core.sum() < 6:  # an object of a few pixels: its most different pixels stand for its colour
         step = np.where(mask, np.linalg.norm(image - scene, axis=-1), 0.0)
         core = mask & (step >= 0.7 * step.max())
-    ring = ndimage.binary_dilation(mask, iterations=BAND) & ~core
+    ring = regions.grow(mask, BAND) & ~core
     hard = ndimage.gaussian_filter(mask.astype(np.float32), 0.5)
     colour = _spread(image, core)
     step, full = image - scene, colour - scene
