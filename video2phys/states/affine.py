@@ -17,6 +17,7 @@ MARGIN = 12  # [px] kept around the outline, so that a guess some pixels off is 
 STILL = 0.01  # [px] a step that moves the body by less ends the search
 FRAME_CHANGE = 0.3  # prior sigma of the entries of F from one frame to the next
 LOST = 0.6  # overlap of the outlines under which no affine map explains the pictures
+STRETCH = 10.0  # no body that an affine map can describe is stretched or flattened further
 FLOOR_PX = 0.05  # [px] sampling, compression and calibration leave at least this much
 
 
@@ -70,7 +71,8 @@ def follow(frames: Frames, body: Body, obj: int, context: Context) -> dict[int, 
             centre = meeting(sights)
             fit = fits.get(k) or best(moving, sights, guesses(history, k, centre, body))
             fits[k] = fit
-            history = [*history[-1:], (k, fit, centre)]
+            if fit.overlap >= LOST:
+                history = [*history[-1:], (k, fit, centre)]
             context.progress(len(fits) / len(usable), f"frame {k}: outlines overlap by {fit.overlap:.1%}")
     return fits
 
@@ -84,7 +86,8 @@ def guesses(history: list, k: int, centre: np.ndarray, body: Body) -> list[tuple
     if len(history) == 1:
         return [(c, fit.F)]
     before, older, _ = history[0]
-    return [(c, fit.F), (c, fit.F + (fit.F - older.F) * (k - last) / (last - before))]
+    changed = fit.F + (fit.F - older.F) * (k - last) / (last - before)
+    return [(c, fit.F), (c, changed)] if sane(changed) else [(c, fit.F)]
 
 
 def best(moving: Moving, sights: list[Sight], starts: list[tuple[np.ndarray, np.ndarray]]) -> Fit:
@@ -106,13 +109,22 @@ def best(moving: Moving, sights: list[Sight], starts: list[tuple[np.ndarray, np.
             found = now
             pull = np.r_[np.zeros(3), (F - F_start).ravel() * r]
             step = -np.linalg.solve(now.hessian + np.diag(prior + 1e-6 * np.diag(now.hessian)), now.gradient + prior * pull)
+            if not sane(F + step[3:].reshape(3, 3) / r):
+                break
             c, F = c + step[:3], F + step[3:].reshape(3, 3) / r
             if np.abs(step).max() < STILL * per_px:
                 break
     last = system(moving, sights, c, F, BLURS[-1][0])
     inverse = np.linalg.inv(last.hessian + np.diag(prior + 1e-6 * np.diag(last.hessian)))
-    spread = np.sqrt(np.diag(inverse @ last.scatter @ inverse) + (FLOOR_PX * per_px) ** 2)
+    variance = np.maximum(*(np.diag(inverse @ scatter @ inverse) for scatter in (last.by_block, last.by_view)))
+    spread = np.sqrt(variance + (FLOOR_PX * per_px) ** 2)
     return Fit(c, F, spread[:3], float(np.sqrt((spread[3:] ** 2).mean()) / r), last.cost, last.overlap)
+
+
+def sane(F: np.ndarray) -> bool:
+    """Whether a map neither turns the body inside out nor flattens or stretches it beyond STRETCH."""
+    stretches = np.linalg.svd(F, compute_uv=False)
+    return bool(np.linalg.det(F) > 0 and stretches[0] < STRETCH and stretches[-1] > 1 / STRETCH)
 
 
 def whole(frames: Frames, k: int, obj: int) -> list[int]:

@@ -38,7 +38,8 @@ class System:
 
     hessian: np.ndarray  # (12, 12)
     gradient: np.ndarray  # (12,)
-    scatter: np.ndarray  # (12, 12) sum over blocks of gradient gradient^T
+    by_block: np.ndarray  # (12, 12) sum over blocks of pixels of gradient gradient^T: noise, texture, compression
+    by_view: np.ndarray  # (12, 12) sum over views of gradient gradient^T: what no affine map explains pulls views apart
     cost: float  # mean robust cost
     overlap: float  # median over the views of intersection over union of the outlines
 
@@ -69,7 +70,8 @@ class Moving:
 
 def system(moving: Moving, sights: list[Sight], c: np.ndarray, F: np.ndarray, blur: float) -> System:
     """Linearise all views at (c, F), with both pictures blurred by `blur` [px]."""
-    H, g, S, cost, weight, overlaps = np.zeros((12, 12)), np.zeros(12), np.zeros((12, 12)), 0.0, 0, []
+    g, cost, weight, overlaps = np.zeros(12), 0.0, 0, []
+    H, by_block, by_view = np.zeros((12, 12)), np.zeros((12, 12)), np.zeros((12, 12))
     for sight in sights:
         J, r, block, overlap = _view(moving, sight, c, F, blur)
         overlaps.append(overlap)
@@ -82,12 +84,14 @@ def system(moving: Moving, sights: list[Sight], c: np.ndarray, F: np.ndarray, bl
         Jw = J * w[..., None]
         H += Jw.reshape(-1, 12).T @ J.reshape(-1, 12)
         per_pixel = (Jw * r[..., None]).sum(1, dtype=float)
-        g += per_pixel.sum(0)
+        mine = per_pixel.sum(0)
+        g += mine
+        by_view += np.outer(mine, mine)
         sums = np.stack([np.bincount(block, column) for column in per_pixel.T], 1)
-        S += sums.T @ sums
+        by_block += sums.T @ sums
         cost += float((np.where(size < HUBER, size**2 / 2, HUBER * (size - HUBER / 2)) * scale**2).sum())
         weight += len(r)
-    return System(H, g, S, cost / max(weight, 1), float(np.median(overlaps)))
+    return System(H, g, by_block, by_view, cost / max(weight, 1), float(np.median(overlaps)))
 
 
 def _view(moving: Moving, sight: Sight, c: np.ndarray, F: np.ndarray, blur: float):
