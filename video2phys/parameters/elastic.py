@@ -12,10 +12,12 @@ import numpy as np
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.elastic_motion import Motion, motion
-from video2phys.parameters.elastic_residuals import Measured, residuals, unknowns
+from video2phys.parameters.elastic_residuals import Measured, discretisation, residuals, unknowns
 from video2phys.parameters.elastic_result import empty, result
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Start, ballistic
+from video2phys.parameters.settings import Settings
+from video2phys.parameters.split import split
 from video2phys.progress import Progress
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.multistart import multistart
@@ -30,12 +32,12 @@ FRICTIONS = (0.1, 0.5)  # of the scan
 KEPT = 3  # starts refined on the coarse body
 
 
-def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: ElasticSettings, context: Context) -> Parameters:
+def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Settings, context: Context) -> Parameters:
     """Fit an elastic solid to affine states of one object.
 
     Raises BadInput for states without a deformation, lengths in pixels, or a body without particles.
     """
-    about, body = frames.about, gaussians.bodies[0]
+    about, body, own = frames.about, gaussians.bodies[0], settings.elastic
     if states.kind != "affine" or states.deformation is None:
         raise BadInput(
             f"an elastic fit needs the deformation in each frame, and the states are of kind {states.kind}.",
@@ -46,6 +48,7 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     density, notes = matter(about.density, about.mass, float(body.volume.sum()))
     if states.valid[:, 0].sum() < LEAST_FRAMES:
         return empty(frames, states, notes)
+    rho = float(density.value)  # pyright: ignore[reportArgumentType]
     gravity = np.zeros(3) if about.gravity is None else np.asarray(about.gravity, float)
     size = float(np.cbrt(body.volume.sum()))
     lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
@@ -60,27 +63,29 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     warnings: tuple[str, ...] = ()
     if begin.contact - begin.frame < 2:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
-    T = len(states.time) - begin.frame
-    measured = Measured.of(states, begin.frame, max(LEAST_FRAMES, round(T * (1 - settings.heldout_share))))
+    train, heldout = split(states.valid[:, 0], own.heldout_share)
+    measured = Measured.of(states, begin.frame, int(np.flatnonzero(train)[-1]) + 1 - begin.frame)
 
     def at(count: int) -> Motion:
-        return motion(body, begin, plane, gravity, float(density.value), settings.law, count)  # pyright: ignore[reportArgumentType]
+        return motion(body, begin, plane, gravity, rho, own.law, count)
 
     window = first_contact(begin, height, MARGIN * size, measured.count)
-    start = float(np.sqrt(settings.youngs_modulus_min * settings.youngs_modulus_max))
-    space = unknowns(begin, plane, found, size, settings, start)
-    fine = at(settings.particles)
+    start = float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max))
+    space = unknowns(begin, plane, found, size, own, start)
+    fine = at(own.particles)
     if begin.contact < begin.frame + measured.count:
-        rough = scan(at(settings.scan_particles), measured, space, window, settings, stretch(context.progress, 0.0, 0.3))
+        coarse = at(own.scan_particles)
+        rough = scan(coarse, measured, space, window, own, stretch(context.progress, 0.0, 0.3))
         space = space.started(rough.values)
-        near = levenberg(residuals(fine, measured, space, window), space, max_steps=settings.max_steps, tolerance=1e-2, probe=False,
+        near = levenberg(residuals(fine, measured, space, window), space, max_steps=own.max_steps, tolerance=1e-2, probe=False,
                          progress=stretch(context.progress, 0.3, 0.5))  # fmt: skip
         space = space.started(near.values)
+        measured = measured.widened(discretisation(coarse, fine, space, near.values, measured.time))
     else:
         notes = (*notes, "the body touches nothing in the frames of the fit")
-    estimate = levenberg(residuals(fine, measured, space, measured.count), space, max_steps=settings.max_steps, tolerance=1e-3,
+    estimate = levenberg(residuals(fine, measured, space, measured.count), space, max_steps=own.max_steps, tolerance=1e-3,
                          progress=stretch(context.progress, 0.5, 0.95))  # fmt: skip
-    return result(frames, body, states, measured, fine, estimate, space, settings.law, density, plane, notes, warnings)
+    return result(frames, body, states, measured, fine, estimate, space, own.law, density, plane, (train, heldout), notes, warnings)
 
 
 def matter(density: float | None, mass: float | None, volume: float) -> tuple[Parameter, tuple[str, ...]]:

@@ -57,11 +57,11 @@ class Motion:
             velocity=vector("initial_velocity", self.begin.velocity),
             angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
         )
-        return rollout(self.scene, params, state, time, steps=self.steps(params, time))
+        return rollout(params, self.scene, state, time, steps=self.steps(params, time))
 
     def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
-        need = substeps(np.diff(time)[:, None], largest_step(self.scene, params)[None])
+        need = substeps(np.diff(time)[:, None], largest_step(params, self.scene)[None])
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 

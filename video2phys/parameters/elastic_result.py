@@ -25,14 +25,15 @@ def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tup
     out = [p for name, p in scalars.items() if name not in NUISANCES and name[:-2] not in VECTORS]
     for name in ("initial_velocity", "initial_angular_velocity"):
         parts = [scalars[f"{name}_{a}"] for a in AXES]
-        intervals = [p.interval for p in parts]
-        interval = None if any(i is None for i in intervals) else intervals
-        verdict = next(v for v in WORST if any(p.verdict is v for p in parts))
-        # A speed near zero has no relative precision: a vector is identified when its length is.
-        half = np.linalg.norm([(i[1] - i[0]) / 2 for i in intervals]) if interval else np.inf
-        if half < 0.25 * np.linalg.norm([p.value for p in parts]):
-            verdict = Verdict.IDENTIFIED
-        out.append(Parameter(name, [float(p.value) for p in parts], parts[0].unit, interval, verdict, note=parts[0].note))  # pyright: ignore[reportArgumentType]
+        intervals = [p.interval for p in parts if p.interval is not None]
+        known = len(intervals) == len(parts)
+        ends = np.array(intervals, float) if known else np.full((3, 2), np.nan)
+        value = np.array([p.value for p in parts], float)
+        # A component near zero has no relative precision: a vector is identified when its length is.
+        whole = known and np.linalg.norm(np.ptp(ends, axis=1) / 2) < 0.25 * np.linalg.norm(value)
+        verdict = Verdict.IDENTIFIED if whole else next(v for v in WORST if any(p.verdict is v for p in parts))
+        interval = ends.tolist() if known else None
+        out.append(Parameter(name, value.tolist(), parts[0].unit, interval, verdict, note=parts[0].note))
     return (*out, density)
 
 
@@ -47,6 +48,7 @@ def result(
     law: Law,
     density: Parameter,
     plane: Plane | None,
+    split: tuple[np.ndarray, np.ndarray],
     notes: tuple[str, ...],
     warnings: tuple[str, ...],
 ) -> Parameters:
@@ -64,10 +66,7 @@ def result(
     particle[first:], vertices[first:] = motion.matter.move(x, F), motion.surface.move(x, F)
     gap = np.full((T, CHANNELS), np.nan)
     gap[first:] = measured.state - np.concatenate([center, gradient.reshape(-1, 9)], 1)
-    train, heldout = np.zeros(T, bool), np.zeros(T, bool)
-    train[first : first + measured.count], heldout[first + measured.count :] = True, True
-    valid = states.valid[:, 0]
-    train, heldout = train & valid, heldout & valid
+    train, heldout = split
     seen = states.position[:, 0]
     residual = {
         "train_px": center_error(frames, position[:, 0], seen, train),

@@ -31,7 +31,7 @@ Pullback = Callable[[np.ndarray, "np.ndarray | None"], Gradient]
 
 
 def differentiable(
-    scene: Scene, params: Params, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None
+    params: Params, scene: Scene, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None
 ) -> tuple[Track, Pullback]:
     """The rollout and its pullback.
 
@@ -39,13 +39,13 @@ def differentiable(
     to those by parameters and start. Memory: a checkpoint a frame, and 96 bytes a particle for each step of one frame
     (single precision). The number of steps is held fixed.
     """
-    a = arrays(scene, params, state)
-    count = schedule(scene, params, time, steps)
+    a = arrays(params, scene, state)
+    count = schedule(params, scene, time, steps)
     checkpoints = list(march(scene, a, time, count))
 
     def pullback(d_position: np.ndarray, d_deformation: np.ndarray | None = None) -> Gradient:
         real, batch, nodes = scene.dtype, len(params.size), scene.nodes
-        tape = arrays(scene, params, state, slots=int(count.max()) + 1)
+        tape = arrays(params, scene, state, slots=int(count.max()) + 1)
         tape.failed[:] = a.failed
         forward, reverse = advance(scene.precision, scene.law), retreat(scene.precision, scene.law)
         moved, d_grid, d_push = np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes), real)
@@ -76,7 +76,7 @@ def differentiable(
     return track(time, checkpoints, a), pullback
 
 
-def rigid_start(scene: Scene, params: Params, gradient: Gradient, rotation: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+def rigid_start(params: Params, scene: Scene, gradient: Gradient, rotation: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
     """Derivatives by position, velocity and angular velocity (B, 3) of a rigid start (`scene.start`)."""
     R = np.broadcast_to(np.eye(3) if rotation is None else rotation, (len(params.size), 3, 3))
     arm = np.einsum("bij,nj->bni", R, scene.particle) * params.size[:, None, None]

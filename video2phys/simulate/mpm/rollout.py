@@ -40,7 +40,7 @@ class Arrays:
     failed: np.ndarray  # (B,) int32
 
 
-def arrays(scene: Scene, params: Params, state: State, slots: int = 1) -> Arrays:
+def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays:
     """Kernel arguments with `slots` time slots, the state in the first."""
     real = scene.dtype
     batch, count = state.position.shape[:2]
@@ -71,27 +71,27 @@ def arrays(scene: Scene, params: Params, state: State, slots: int = 1) -> Arrays
     )
 
 
-def schedule(scene: Scene, params: Params, time: np.ndarray, steps: np.ndarray | int | None) -> np.ndarray:
+def schedule(params: Params, scene: Scene, time: np.ndarray, steps: np.ndarray | int | None) -> np.ndarray:
     """Steps (T - 1, B) between frames: given, or as many as stability asks for."""
     batch = len(params.size)
     if steps is None:
-        return substeps(np.diff(time)[:, None], largest_step(scene, params)[None])
+        return substeps(np.diff(time)[:, None], largest_step(params, scene)[None])
     return np.ascontiguousarray(np.broadcast_to(steps, (len(time) - 1, batch)), np.int32)
 
 
-def step(scene: Scene, params: Params, state: State, dt: float, steps: int = 1) -> tuple[State, np.ndarray]:
+def step(params: Params, scene: Scene, state: State, dt: float, steps: int = 1) -> tuple[State, np.ndarray]:
     """The state after `steps` steps of dt [s], and which members failed (B,)."""
-    end = rollout(scene, params, state, np.array([0, dt * steps]), steps=steps)
+    end = rollout(params, scene, state, np.array([0, dt * steps]), steps=steps)
     return end.end, end.failed
 
 
-def rollout(scene: Scene, params: Params, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None) -> Track:
+def rollout(params: Params, scene: Scene, state: State, time: np.ndarray, *, steps: np.ndarray | int | None = None) -> Track:
     """Simulate a batch from time[0] to time[-1], keeping the state at every time (T,) [s].
 
     `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
     """
-    a = arrays(scene, params, state)
-    states = list(march(scene, a, time, schedule(scene, params, time, steps)))
+    a = arrays(params, scene, state)
+    states = list(march(scene, a, time, schedule(params, scene, time, steps)))
     return track(time, states, a)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.simulate.materials.elastic import Law, lame, wave_speed
+from video2phys.simulate.materials.elastic import Law, wave_speed
 from video2phys.types import check
 
 COURANT = 0.3  # cells a pressure wave may cross in a step; the contact layer and compression stiffen beyond the rest speed
@@ -142,12 +142,7 @@ def start(
     return State(x, v, np.broadcast_to(spin[:, None], shape), np.broadcast_to(R[:, None], shape))
 
 
-def largest_step(scene: Scene, params: Params) -> np.ndarray:
+def largest_step(params: Params, scene: Scene) -> np.ndarray:
     """Longest stable step [s] (B,): COURANT cells per step at the speed of pressure waves."""
     c = wave_speed(params.youngs_modulus, params.poisson_ratio, params.density.min(axis=1))
     return COURANT * scene.cell / c
-
-
-def moduli(scene: Scene, params: Params) -> tuple[np.ndarray, np.ndarray]:
-    """Lame constants (B,), (B,) [Pa]."""
-    return lame(params.youngs_modulus, params.poisson_ratio)

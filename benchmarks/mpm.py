@@ -1,0 +1,146 @@
+"""What does an elastic MPM step cost, forwards and backwards, and what does the compiler cost once?
+
+python benchmarks/mpm.py [--json FILE] [--counts 1000 10000 100000]
+
+ratio_vs_atomics compares the particle-to-grid transfer of the product (one batch member a thread, plain stores) with the
+same loop over particles in parallel with atomic adds. Times are the least of several repeats, compilation apart.
+"""
+
+# Taichi evaluates the annotations of kernels: no `from __future__ import annotations` here.
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from video2phys.backend import taichi
+from video2phys.simulate.mpm.gradient import differentiable
+from video2phys.simulate.mpm.rollout import rollout
+from video2phys.simulate.mpm.scene import Params, Scene, build, largest_step, start
+
+FIRST_USE = """
+import sys, time
+import taichi as ti
+init = ti.init
+ti.init = lambda **k: init(**{**k, "offline_cache_file_path": sys.argv[1]})
+sys.path.insert(0, sys.argv[2])
+from mpm import cube, fall
+begin = time.perf_counter()
+fall(cube(1000), 1, 1)
+print(time.perf_counter() - begin)
+"""
+
+
+def cube(count: int, precision: str = "f64") -> Scene:
+    """A 0.2 m cube of about `count` particles above a plane."""
+    n = round(count ** (1 / 3))
+    lattice = (np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), -1).reshape(-1, 3) + 0.5) * (0.2 / n)
+    return build(lattice, np.full(n**3, (0.2 / n) ** 3), normal=np.array([0, 0, 1.0]), precision=precision)  # pyright: ignore[reportArgumentType]
+
+
+def fall(scene: Scene, batch: int, steps: int) -> float:
+    """Seconds of `steps` steps of a batch in contact with the plane."""
+    params = Params.of(scene, youngs_modulus=np.full(batch, 1e5), poisson_ratio=0.3, friction=0.4)
+    state = start(scene, params, position=(0.1, 0.1, 0.0), velocity=(0, 0, -1.0))
+    clock = np.array([0, float(largest_step(params, scene).min()) * steps])
+    begin = time.perf_counter()
+    rollout(params, scene, state, clock, steps=steps)
+    return time.perf_counter() - begin
+
+
+def backward(scene: Scene, steps: int) -> float:
+    """Seconds of the reverse pass, which includes the forward steps that it records."""
+    params = Params.of(scene, youngs_modulus=1e5, poisson_ratio=0.3, friction=0.4)
+    state = start(scene, params, position=(0.1, 0.1, 0.0), velocity=(0, 0, -1.0))
+    clock = np.array([0, float(largest_step(params, scene).min()) * steps])
+    track, pullback = differentiable(params, scene, state, clock, steps=steps)
+    begin = time.perf_counter()
+    pullback(np.ones_like(track.position), None)
+    return time.perf_counter() - begin
+
+
+def transfers(scene: Scene, repeats: int) -> tuple[float, float]:
+    """Seconds of a mass and momentum transfer with plain stores in one thread, and with atomic adds in all."""
+    ti = taichi()
+    vectors = ti.types.ndarray(dtype=ti.types.vector(3, ti.f64), ndim=1)
+    nodes = ti.types.ndarray(dtype=ti.types.vector(4, ti.f64), ndim=3)
+
+    def kernel(serial: bool):
+        @ti.kernel
+        def transfer(x: vectors, grid: nodes, inv: ti.f64):  # pyright: ignore[reportInvalidTypeForm]
+            if ti.static(serial):
+                ti.loop_config(serialize=True)
+            for p in range(x.shape[0]):
+                base = ti.floor(x[p] * inv - 0.5, ti.i32)
+                f = x[p] * inv - ti.cast(base, ti.f64)
+                w = [0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2]
+                for i, j, k in ti.static(ti.ndrange(3, 3, 3)):
+                    weight = w[i][0] * w[j][1] * w[k][2]
+                    grid[base + ti.Vector([i, j, k])] += weight * ti.Vector([1.0, 2.0, 3.0, 4.0])
+
+        return transfer
+
+    x = scene.particle + 2 * scene.cell
+    size = tuple(np.ceil(x.max(0) / scene.cell).astype(int) + 3)
+    out = []
+    for serial in (True, False):
+        run, grid = kernel(serial), np.zeros((*size, 4))
+        run(x, grid, 1 / scene.cell)
+        out.append(least(lambda run=run, grid=grid: timed(run, x, grid, 1 / scene.cell), repeats))
+    return out[0], out[1]
+
+
+def timed(run, *args) -> float:
+    begin = time.perf_counter()
+    run(*args)
+    return time.perf_counter() - begin
+
+
+def least(measure, repeats: int) -> float:
+    return min(measure() for _ in range(repeats))
+
+
+def compilation() -> tuple[float, float]:
+    """Seconds to the first step in a new process, with an empty cache and with a full one."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, "-c", FIRST_USE, cache, str(Path(__file__).parent)]
+        first, second = (float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]) for _ in range(2))
+    return first, second
+
+
+def main() -> None:
+    """Print the table, and write it as JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--counts", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    args = parser.parse_args()
+    first, cached = compilation()
+    rows = []
+    print(f"{'particles':>9} {'us_per_particle_step':>21} {'batch of 8':>11} {'ratio_vs_atomics':>17} {'backward_over_forward':>22}")
+    for count in args.counts:
+        scene = cube(count)
+        n, steps = len(scene.volume), max(2, 200_000 // count)
+        fall(scene, 1, 1)
+        backward(scene, 1)
+        one = least(lambda scene=scene, steps=steps: fall(scene, 1, steps), 3)
+        eight = least(lambda scene=scene, steps=steps: fall(scene, 8, steps), 2)
+        back = least(lambda scene=scene, steps=steps: backward(scene, steps), 2)
+        plain, atomic = transfers(scene, 5)
+        row = {
+            "particles": n, "us_per_particle_step": 1e6 * one / steps / n, "us_per_particle_step_batch8": 1e6 * eight / steps / n / 8,
+            "ratio_vs_atomics": atomic / plain, "backward_over_forward": back / one,
+        }  # fmt: skip
+        rows.append(row)
+        print(f"{n:9d} {row['us_per_particle_step']:21.3f} {row['us_per_particle_step_batch8']:11.3f} "
+              f"{row['ratio_vs_atomics']:17.2f} {row['backward_over_forward']:22.2f}")  # fmt: skip
+    print(f"first_use_s {first:.1f}  cached_use_s {cached:.1f}")
+    if args.json:
+        args.json.write_text(json.dumps({"rows": rows, "first_use_s": first, "cached_use_s": cached}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

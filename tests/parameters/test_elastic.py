@@ -1,0 +1,186 @@
+"""Elastic bodies are identified from their affine motion. The data come from a finer simulation than the fit uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from video2phys.context import Context
+from video2phys.errors import BadInput
+from video2phys.parameters.elastic import clearance, first_contact, identify, matter, support
+from video2phys.parameters.elastic_body import bind, coarsen
+from video2phys.parameters.elastic_motion import Motion, motion
+from video2phys.parameters.elastic_residuals import predict
+from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic_silhouette import outline, overlap
+from video2phys.parameters.elastic_start import Start, ballistic, rotation_part
+from video2phys.parameters.settings import Settings
+from video2phys.types import About, Body, Camera, Frames, Gaussians, Plane, StateTrack, Status, Verdict
+
+G = np.array([0, 0, -9.81])
+SIZE = np.array([0.12, 0.10, 0.08])
+GROUND = Plane(np.array([0, 0, 1.0]), 0.0)
+TRUTH = {"youngs_modulus": 6e4, "poisson_ratio": 0.3, "friction": 0.35}
+SMALL = Settings(elastic=ElasticSettings(particles=400, scan_particles=150, youngs_modulus_min=1e4, youngs_modulus_max=1e6))
+
+
+def block() -> Body:
+    """A box filled with 16 x 13 x 11 particles."""
+    n = np.array([16, 13, 11])
+    particle = (np.stack(np.meshgrid(*[(np.arange(k) + 0.5) / k - 0.5 for k in n], indexing="ij"), -1).reshape(-1, 3)) * SIZE
+    corner = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * SIZE
+    faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6],
+                      [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip
+    shell = particle[(np.abs(particle) > 0.42 * SIZE).any(1)]
+    return Body(
+        shell, np.tile([1.0, 0, 0, 0], (len(shell), 1)), np.full((len(shell), 3), 0.003), np.ones(len(shell)), np.zeros((len(shell), 1, 3)),
+        particle, np.full(len(particle), SIZE.prod() / len(particle)), corner, faces, 0, np.array([0, 0, 0.15]), np.array([1.0, 0, 0, 0]),
+    )  # fmt: skip
+
+
+def thrown(body: Body, frames: int = 24, noise: float = 2e-4, ground: bool = True) -> tuple[Frames, Gaussians, StateTrack]:
+    """Affine states of a tilted, thrown block, from a simulation with all its particles."""
+    tilt = rotation_part(np.array([[1, 0, 0.25], [0, 1, 0.15], [-0.25, -0.15, 1.0]]))
+    begin = Start(0, frames, np.array([0, 0, 0.15]), np.array([0.4, 0.1, -1.0]), tilt, np.array([0.2, 1.0, 0.3]))
+    fine: Motion = motion(body, begin, GROUND if ground else None, G, 1000.0, "neo-Hookean", len(body.particle))
+    time = np.arange(frames) / 60
+    state = predict(fine, {k: np.array([v]) for k, v in TRUTH.items()}, time)[0]
+    rng = np.random.default_rng(0)
+    position = state[:, :3] + noise * rng.normal(size=(frames, 3))
+    F = state[:, 3:].reshape(-1, 3, 3) + noise / 0.05 * rng.normal(size=(frames, 3, 3))
+    states = StateTrack(
+        time, "affine", position[:, None], np.full((frames, 1, 3), noise), np.tile([1.0, 0, 0, 0], (frames, 1, 1)),
+        np.full((frames, 1, 3), np.inf), F[:, None], np.full((frames, 1), noise / 0.05), np.ones((frames, 1), bool), "m",
+    )  # fmt: skip
+    about = About(gravity=G, ground=GROUND if ground else None, density=1000.0)
+    return Frames(Path("."), time, (), (), 1, about, "test"), Gaussians((body,), "m"), states
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frames, gaussians, states = thrown(block())
+    return states, identify(frames, gaussians, states, SMALL, Context(Path(".")))
+
+
+def test_stiffness_is_recovered(fitted):
+    _, found = fitted
+    assert found.status is Status.CONVERGED
+    E, nu, friction = (found.get(n) for n in ("youngs_modulus", "poisson_ratio", "friction"))
+    assert abs(np.log10(E.value / TRUTH["youngs_modulus"])) < 0.1
+    assert E.law == "neo-Hookean" and E.unit == "Pa"
+    assert abs(nu.value - TRUTH["poisson_ratio"]) < 0.08 or nu.verdict is not Verdict.IDENTIFIED
+    assert friction.value == pytest.approx(TRUTH["friction"], abs=0.07)
+
+
+def test_held_out_frames_are_predicted(fitted):
+    states, found = fitted
+    assert found.heldout.sum() == 8 and not (found.train & found.heldout).any()
+    gap = np.linalg.norm(found.position[:, 0] - states.position[:, 0], axis=1)
+    assert gap[found.train].max() < 0.1 * SIZE.mean()  # half a cell of the fit's grid is 0.13
+    assert gap[found.heldout].max() < 0.2 * SIZE.mean()
+    assert found.particle.shape == (24, 16 * 13 * 11, 3)
+    assert np.abs(found.particle.mean(1) - found.position[:, 0]).max() < 2e-3
+
+
+def test_flight_says_nothing_of_stiffness():
+    frames, gaussians, states = thrown(block(), frames=6, ground=False)
+    found = identify(frames, gaussians, states, SMALL, Context(Path(".")))
+    assert found.get("youngs_modulus").verdict is Verdict.NOT_IDENTIFIED
+    assert found.get("initial_velocity").value == pytest.approx([0.4, 0.1, -1.0], abs=0.02)
+    assert found.get("initial_angular_velocity").value == pytest.approx([0.2, 1.0, 0.3], abs=0.3)
+
+
+def test_too_few_frames_is_a_result():
+    frames, gaussians, states = thrown(block(), frames=6)
+    valid = np.zeros((6, 1), bool)
+    valid[:3] = True
+    found = identify(frames, gaussians, replace(states, valid=valid), SMALL, Context(Path(".")))
+    assert found.status is Status.TOO_FEW_FRAMES and found.parameters == ()
+
+
+def test_states_without_deformation_are_refused():
+    frames, gaussians, states = thrown(block(), frames=2)
+    with pytest.raises(BadInput, match="deformation"):
+        identify(frames, gaussians, replace(states, kind="pose", deformation=None), SMALL, Context(Path(".")))
+
+
+def test_ballistic_start():
+    t = np.arange(12) / 60
+    w = np.array([0.5, -1.0, 2.0])
+    from scipy.spatial.transform import Rotation
+
+    F = Rotation.from_rotvec(t[:, None] * w).as_matrix()
+    x = np.array([0.1, 0, 1.0]) + np.array([1.0, 2, 0.5]) * t[:, None] + 0.5 * G * t[:, None] ** 2
+    x[8:] += 1  # after a contact
+    height = np.where(t < t[8], 1.0, 0.0)
+    begin = ballistic(t, x, np.full((12, 3), 1e-3), F, np.ones(12, bool), height, 0.01, G)
+    assert begin.contact == 8
+    assert begin.velocity == pytest.approx([1, 2, 0.5], abs=1e-9)
+    assert begin.angular_velocity == pytest.approx(w, abs=1e-9)
+
+
+def test_coarse_body_keeps_volume_and_centre():
+    body = block()
+    particle, volume = coarsen(body.particle, body.volume, 300)
+    assert 150 < len(particle) < 600
+    assert volume.sum() == pytest.approx(SIZE.prod())
+    assert np.abs(volume @ particle / volume.sum()).max() < 1e-9
+    with pytest.raises(BadInput):
+        coarsen(np.zeros((0, 3)), np.zeros(0), 10)
+
+
+def test_bound_points_follow_an_affine_motion_exactly():
+    body = block()
+    particle, _ = coarsen(body.particle, body.volume, 200)
+    points = body.mean
+    A, b = np.array([[1.1, 0.2, 0], [0, 0.9, 0.1], [0.3, 0, 1.0]]), np.array([1.0, 2, 3])
+    binding = bind(points, particle)
+    x, F = particle @ A.T + b, np.broadcast_to(A, (len(particle), 3, 3))
+    assert np.abs(binding.move(x, F) - (points @ A.T + b)).max() < 1e-12
+    center, gradient = binding.affine(points, len(particle))(x, F)
+    assert np.abs(center - b).max() < 1e-12 and np.abs(gradient - A).max() < 1e-10
+
+
+def test_support_and_windows():
+    lowest = np.array([0.3, 0.2, 0.1, 0.11, 0.2])
+    plane, found = support(None, True, G, lowest)
+    assert found and plane is not None and plane.offset == pytest.approx(0.1)
+    assert support(None, False, G, lowest) == (None, False)
+    assert support(GROUND, True, G, lowest) == (GROUND, False)
+    begin = Start(0, 2, np.zeros(3), np.zeros(3), np.eye(3), np.zeros(3))
+    assert first_contact(begin, np.array([9, 9, 0, 0, 0, 0, 9, 9, 9, 9.0]), 1.0, 10) == 8
+    assert first_contact(begin, np.zeros(10), 1.0, 7) == 7
+
+
+def test_density_is_given_derived_or_assumed():
+    assert matter(800.0, None, 1e-3)[0].verdict is Verdict.GIVEN
+    assert matter(None, 2.0, 1e-3)[0].value == pytest.approx(2000)
+    density, notes = matter(None, None, 1e-3)
+    assert density.verdict is Verdict.NOT_IDENTIFIED and "proportional" in notes[0]
+
+
+def test_clearance_is_that_of_the_deformed_surface():
+    _, gaussians, states = thrown(block(), frames=2)
+    body = gaussians.bodies[0]
+    F = np.broadcast_to(np.diag([1, 1, 0.5]), (2, 1, 3, 3))
+    flat = replace(states, deformation=F, position=np.full((2, 1, 3), 1.0), valid=np.array([[True], [False]]))
+    assert clearance(flat, body, np.array([0, 0, 2.0])) == pytest.approx([1 - SIZE[2] / 4, np.inf])
+
+
+def test_outline_of_a_box(tmp_path):
+    """The outline of a box seen from the front has the area of its projection, and overlaps with itself."""
+    from video2phys.store import write_image
+    from video2phys.types import Seen, View
+
+    body = block()
+    camera = Camera.planar(160, 120, 800.0)
+    mask = outline(camera, body.vertices, body.faces)
+    assert mask.sum() == pytest.approx(SIZE[0] * SIZE[2] * 800**2, rel=0.05)
+    write_image(tmp_path / "m.png", (mask * 255).astype(np.uint8))
+    view = View("a", camera, ("",), (("m.png",),), np.array([[Seen.WHOLE]]))
+    frames = Frames(tmp_path, np.zeros(1), (view,), (), 1, About(), "test")
+    assert overlap(frames, body.vertices[None], body.faces, np.array([True])) == pytest.approx(1.0)
+    assert overlap(frames, body.vertices[None] + [0.06, 0, 0], body.faces, np.array([True])) == pytest.approx(1 / 3, abs=0.03)
