@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from video2phys.states.risp.settings import Risp
+
 
 class Settings(BaseModel):
     """How the motion is measured."""
@@ -19,3 +21,4 @@ class Settings(BaseModel):
         "photometric", description="Align pictures and outlines, or ask a rendering-invariant network trained on the reconstruction."
     )
     centroid_below_px: float = Field(12.0, gt=0, description="An object narrower than this in a planar picture is followed as a point.")
+    risp: Risp = Field(default_factory=lambda: Risp.model_validate({}), description="The rendering-invariant network.")
