@@ -101,5 +101,5 @@ def test_numbers_read_well(value: float, half: float | None, text: str) -> None:
 
 
 def test_vectors_read_component_by_component() -> None:
-    assert span([1.0, 2.0], [[0.9, 1.1], [1.9, 2.1]]) == ("(1.00, 2.00)", "0.90 to 1.10, 1.90 to 2.10")
+    assert span([1.0, 2.0], [[0.9, 1.1], [1.9, 2.1]]) == ("(1.00, 2.00)", "0.90 to 1.10; 1.90 to 2.10")
     assert span(0.3, [0.2, None])[1] == "0.2 to unbounded"

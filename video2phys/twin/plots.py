@@ -25,7 +25,8 @@ def motion(states: StateTrack, parameters: Parameters, simulated: np.ndarray | N
             use = states.valid[:, o] & np.isfinite(sigma)
             if use.sum() < 2:
                 continue
-            replayed = None if simulated is None else simulated[:, o, axis]
+            fit = parameters.position[:, o, axis]
+            replayed = None if simulated is None else np.where(np.isfinite(fit), simulated[:, o, axis], np.nan)  # as far as the fit goes
             panels.append(
                 (f"{name}{tail} [{states.unit}]", states.position[:, o, axis], sigma, use, parameters.position[:, o, axis], replayed)
             )

@@ -95,7 +95,7 @@ def simulate_csv(twin: Twin, seconds: float, rate: float = 100.0) -> str:
 
 
 def compare(simulated: np.ndarray, scene: Scene, states: StateTrack, parameters: Parameters) -> dict[str, float]:
-    """RMS distance of the replay from the measured and from the predicted positions, over frames and objects.
+    """RMS distance of the replay from the measured and from the predicted positions, over the frames fitted or held out.
 
     Directions in which nothing was measured (infinite sigma) do not count. `size` is the median object extent, for scale.
     """
@@ -104,7 +104,7 @@ def compare(simulated: np.ndarray, scene: Scene, states: StateTrack, parameters:
     table: dict[str, float] = {}
     for name, rows in (("train", parameters.train), ("heldout", parameters.heldout)):
         table[f"{name}_rms_{unit}"] = rms((simulated - measured)[rows])
-    table[f"position_rms_{unit}"] = rms(simulated - measured)
+    table[f"position_rms_{unit}"] = rms((simulated - measured)[parameters.train | parameters.heldout])
     table[f"from_fit_rms_{unit}"] = rms(simulated - parameters.position * scene.scale)
     table[f"size_{unit}"] = float(np.median([np.ptp(s.body.vertices, axis=0).max() for s in scene.solids]))
     return {k: v for k, v in table.items() if np.isfinite(v)}

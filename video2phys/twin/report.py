@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from video2phys.twin import plots
-from video2phys.twin.words import headline, in_words, pretty, rows
+from video2phys.twin.words import headline, in_words, place, pretty, rows
 from video2phys.types import Frames, Gaussians, Parameters, StateTrack, Topology, TwinFile
 
 MOST_EMBEDDED = 8_000_000  # [bytes] a larger video stays beside the page
@@ -45,7 +45,7 @@ def page(made: Material, folder: Path) -> str:
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["pretty"] = pretty
+    environment.filters["place"] = place
     parameters, film = made.parameters, made.film
     return environment.get_template("report.html.j2").render(
         title=Path(made.tree["provenance"]["capture"] or "capture").stem,

@@ -25,6 +25,7 @@ FAR = 0.25  # of the object's size: a replay further from the fit than this is w
 class _Made:
     files: list[TwinFile] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     replay: dict[str, float] = field(default_factory=dict)
 
 
@@ -46,7 +47,7 @@ def run(
     context.progress(0.8, "report")
     artefacts = (frames, gaussians, states, topology)
     warnings = tuple(dict.fromkeys(w for a in artefacts for w in a.warnings)) + tuple(made.warnings)
-    notes = tuple(dict.fromkeys(n for a in (frames, gaussians, states, parameters, topology) for n in a.notes))
+    notes = tuple(dict.fromkeys(n for a in (frames, gaussians, states, parameters, topology) for n in a.notes)) + tuple(made.notes)
     extra = tuple(p for p in (topology.mass, topology.center, topology.inertia) if p)
     tree = summary(parameters, context.record, warnings, extra) | {"assumptions": list(notes), "interior": topology.statement}
     tree["provenance"] = provenance(frames, gaussians, states, context)
@@ -95,7 +96,7 @@ def _simulate(
         made.warnings.append(
             "no metric scale: twin.xml counts lengths in pixels of the video, its masses and forces are in arbitrary units"
         )
-    made.warnings += [note for note in scene.notes if note not in made.warnings]
+    made.notes += scene.notes
     file = mjcf.write(folder, scene, settings.soft_cells)
     try:
         replay.drop(file)

@@ -13,6 +13,7 @@ NAMES = {
     "poisson_ratio": "Poisson's ratio",
     "center_of_mass": "centre of mass",
     "px_per_m": "pixels per metre",
+    "acceleration_px": "acceleration in the picture",
 }
 MAIN = ("youngs_modulus", "poisson_ratio", "friction", "restitution", "gravity", "mass", "density", "px_per_m", "initial_velocity")
 
@@ -43,6 +44,11 @@ def _group(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace(",", "\u2009" if abs(value) >= 1e4 else "")  # a thin space between thousands
 
 
+def place(center: np.ndarray, unit: str) -> str:
+    """A point of the body in millimetres, or in pixels where there is no scale."""
+    return ", ".join(f"{x + 0.0:.1f}" for x in np.round(center * (1000 if unit == "m" else 1), 1)).replace("-", "−")
+
+
 def units(unit: str) -> str:
     """A unit with raised powers; nothing for a pure number."""
     return "" if unit == "1" else unit.replace("^2", "²").replace("^3", "³")
@@ -53,11 +59,13 @@ def span(value: Any, interval: Any) -> tuple[str, str]:
     if isinstance(value, list):
         nested = interval if interval and isinstance(interval[0], list | tuple) else [None] * len(value)
         parts = [span(v, i) for v, i in zip(value, nested, strict=False)]
-        return "(" + ", ".join(p[0] for p in parts) + ")", ", ".join(p[1] for p in parts) if interval else "–"
+        return "(" + ", ".join(p[0] for p in parts) + ")", "; ".join(p[1] for p in parts) if interval else "–"
     if not interval or any(end is None for end in interval):
         ends = "–" if not interval else " to ".join("unbounded" if end is None else number(end) for end in interval)
         return number(value), ends
     half = (interval[1] - interval[0]) / 2
+    if half == 0:
+        return number(value), number(value)
     return number(value, half), f"{number(interval[0], half)} to {number(interval[1], half)}"
 
 
@@ -75,7 +83,9 @@ def rows(entries: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
 
 def headline(parameters: Parameters, most: int = 5) -> list[dict[str, str]]:
     """The few numbers that a reader looks for first."""
-    order = [p for name in MAIN for p in parameters.parameters if p.name == name and p.verdict is not Verdict.GIVEN]
+    order = [
+        p for name in MAIN for p in parameters.parameters if p.name == name and p.verdict not in (Verdict.GIVEN, Verdict.NOT_IDENTIFIED)
+    ]
     return [_tile(p) for p in order if not isinstance(p.value, list)][:most]
 
 
@@ -101,7 +111,7 @@ def in_words(frames: Frames, states: StateTrack, parameters: Parameters, topolog
         (Verdict.WEAK, "Weakly determined"),
         (Verdict.AT_BOUND, "At the edge of what was allowed"),
     ):
-        said = [_say(p) for p in parameters.parameters if p.verdict is verdict and not isinstance(p.value, list)]
+        said = [_say(p) for p in parameters.parameters if p.verdict is verdict and not isinstance(p.value, list) and p.name[-3:] != "_px"]
         if said:
             out.append(f"{opening}: {'; '.join(said)}.")
     unknown = [pretty(p.name) for p in parameters.parameters if p.verdict is Verdict.NOT_IDENTIFIED]
@@ -116,11 +126,9 @@ def _fit(parameters: Parameters) -> str:
     train, heldout = parameters.residual.get("train_px"), parameters.residual.get("heldout_px")
     if train is None or not np.isfinite(train):
         return ""
-    text = (
-        f"A {parameters.model} model follows the motion to {number(train)} px in the {int(parameters.train.sum())} frames it was fitted to"
-    )
+    text = f"A {parameters.model} model follows the motion to {train:.2g} px in the {int(parameters.train.sum())} frames it was fitted to"
     if heldout is not None and np.isfinite(heldout):
-        text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {number(heldout)} px"
+        text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {heldout:.2g} px"
     return text + "."
 
 
