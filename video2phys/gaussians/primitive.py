@@ -74,7 +74,7 @@ def dressed(solid: Primitive, atlas: Atlas, frame: int, pose: Pose, settings: Se
     import cv2
 
     n = max(int(np.sqrt(settings.gaussians / 6)), 4)
-    points, normal = texel_points(solid, n)
+    points, normal = texel_points(solid.kind, tuple(float(e) for e in solid.size), n)
     color = np.stack([cv2.resize(tile, (n, n), interpolation=cv2.INTER_AREA) for tile in atlas.filled()]).reshape(-1, 3)
     grid = points.reshape(6, n, n, 3)
     du, dv = (np.linalg.norm(np.gradient(grid, axis=a), axis=-1).reshape(-1) for a in (2, 1))

@@ -26,7 +26,7 @@ from video2phys.types import Primitive
 
 EDGE = 0.8  # [px] width of the picture's own blur across an edge, standard deviation
 SOFT = 0.15  # error of the modelled edge, as a share of its contrast: blur and outline are known to about 0.2 px
-UNKNOWN = 0.7  # residual, over the noise, charged for surface of unknown colour, so that turning it into view does not pay
+UNKNOWN = 0.3  # cost charged for surface of unknown colour above that of known surface
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,23 @@ class Aligned:
 class System:
     residual: np.ndarray  # (M, 3) in grey levels
     jacobian: np.ndarray  # (M, 3, 6) per unit of translation and of rotation times radius
-    surface: np.ndarray  # (M,) bool, well inside and of known colour
-    rim: np.ndarray  # (M,) bool
+    part: np.ndarray  # (M,) 1 = surface of known colour, 2 = rim, 3 = surface of unknown colour, 0 = outside
     gain: np.ndarray  # (4,)
 
 
 def align(solid: Primitive, pose: Pose, shots: Sequence[Shot], atlas: Atlas | None, *, steps: int = 12, coarse: bool = True) -> Aligned:
     """Refine a pose on the shots. Without an atlas only the rim is used. `coarse` starts at half the resolution."""
-    best = pose
-    if coarse:
-        best = _descend(solid, best, [s.halved for s in shots], atlas, steps).pose
-    return _descend(solid, best, shots, atlas, steps)
+    if not coarse:
+        return _descend(solid, pose, shots, atlas, steps)
+    rough = _descend(solid, pose, [s.halved for s in shots], atlas.half if atlas else None, steps).pose
+    radius = float(np.linalg.norm(solid.size)) / 2
+    return _descend(solid, min((pose, rough), key=lambda p: cost_of(solid, p, shots, atlas, radius)), shots, atlas, steps)
+
+
+def cost_of(solid: Primitive, pose: Pose, shots: Sequence[Shot], atlas: Atlas | None, radius: float) -> float:
+    """Mean robust cost of a pose as it is; inf where it cannot be compared."""
+    found = evaluate(solid, pose, shots, atlas, radius)
+    return np.inf if found is None else found[0]
 
 
 def _descend(solid: Primitive, pose: Pose, shots: Sequence[Shot], atlas: Atlas | None, steps: int) -> Aligned:
@@ -81,7 +87,7 @@ def _descend(solid: Primitive, pose: Pose, shots: Sequence[Shot], atlas: Atlas |
     cost, H, _, parts = now
     scale = np.diag([1, 1, 1, 1 / radius, 1 / radius, 1 / radius])
     covariance = scale @ np.linalg.inv(H + 1e-9 * np.trace(H) * np.eye(6)) @ scale * max(cost, 1.0)
-    return Aligned(pose, cost, covariance, tuple(p.gain for p in parts), sum(int(p.surface.sum()) for p in parts))
+    return Aligned(pose, cost, covariance, tuple(p.gain for p in parts), sum(int((p.part == 1).sum()) for p in parts))
 
 
 def evaluate(
@@ -100,83 +106,81 @@ def evaluate(
     square = (r * r).sum(1) / 3
     k2 = 16.0
     weight = 1 / (1 + square / k2) ** 2
-    cost = float(np.mean(square / (1 + square / k2)))
-    Jw = J * weight[:, None, None] / 3
-    return cost, np.einsum("mci,mcj->ij", Jw, J), np.einsum("mci,mc->i", Jw, r), parts
+    loss = square / (1 + square / k2)
+    part = np.concatenate([p.part for p in parts])
+    if (part == 1).any():  # surface of unknown colour costs what known surface costs, and a little more: showing it must not pay
+        loss[part == 3] = loss[part == 1].mean() + UNKNOWN
+    cost = float(loss.mean())
+    rows = (J * np.sqrt(weight / 3)[:, None, None]).reshape(-1, 6)
+    return cost, rows.T @ rows, rows.T @ (r * np.sqrt(weight / 3)[:, None]).reshape(-1), parts
 
 
 def system(solid: Primitive, pose: Pose, shot: Shot, atlas: Atlas | None, radius: float) -> System | None:
     """Residuals and derivatives of one shot; None when the solid is not before the camera or off the mask's surroundings."""
-    camera = shot.camera
+    camera, s = shot.camera, shot.samples
     shape = outline(solid, pose, camera)
     if shape is None:
         return None
-    region = shot.region
-    pixel = shot.pixels()[region]
-    d, out = signed_distance(shape, pixel)
+    d, out = signed_distance(shape, s.pixel)
     rim, inner = np.abs(d) < RIM, d <= -RIM
     if rim.sum() + inner.sum() < 12:
         return None
-    seen, B = (x.reshape(-1, 3)[region].astype(float) for x in (shot.image, shot.behind))
-    on = d < RIM
-    X, n, ok = hits(solid, pose, camera, pixel[on] - out[on] * np.maximum(d[on] + 0.3, 0)[:, None])
-    motion = np.zeros((len(d), 2, 6))
-    motion[on] = flow(camera, X, pose.t, radius) * ok[:, None, None]
+    on = np.flatnonzero(d < RIM)
+    origin, direction = s.origin[on], s.direction[on]
+    past = d[on] > -0.3  # just outside: take the surface just inside the outline
+    moved = s.pixel[on][past] - out[on][past] * (d[on][past] + 0.3)[:, None]
+    origin[past], direction[past] = camera.rays(moved)
+    X, n, ok = hits(solid, pose, origin, direction)
+    motion = flow(camera, X, pose.t, radius) * ok[:, None, None]
 
+    d, out, seen, behind, rim, inner = d[on], out[on], s.seen[on], s.behind[on], rim[on], inner[on]
     gain = np.array([1.0, 0, 0, 0])
-    known = np.zeros(len(d), bool)
-    model = np.zeros((len(d), 3))
+    known, model = np.zeros(len(on), bool), np.zeros((len(on), 3))
     if atlas is not None:
-        color, confidence = atlas.lookup(solid, (X - pose.t) @ pose.R)
-        known[on] = ok & (confidence > 0)
-        fit = known[on] & inner[on]
+        color, known = atlas.lookup(solid, (X - pose.t) @ pose.R)
+        known &= ok
+        fit = known & inner
         if fit.sum() >= 12:
-            gain = brightness(color[fit], n[fit], seen[on][fit])
-            model[on] = color * (gain[0] + n @ gain[1:])[:, None]
+            gain = brightness(color[fit], n[fit], seen[fit])
+            model = color * (gain[0] + n @ gain[1:])[:, None]
         else:
             known[:] = False
-
-    a = 1 / (1 + np.exp(np.clip(d / (EDGE * 0.55), -30, 30)))  # logistic of the spread of a Gaussian edge
-    slope = a * (1 - a) / (EDGE * 0.55)
-    outward = np.einsum("mi,mij->mj", out, motion)
-    residual = a[:, None] * model + (1 - a[:, None]) * B - seen
-    jacobian = (slope[:, None] * (model - B))[:, :, None] * outward[:, None, :]
-    blind = ~known  # no colour to compare with: how far the picture is from the background against how far it is inside
-    look = shot.contrast
-    amplitude, typical = look.amplitude.reshape(-1)[region], look.typical.reshape(-1)[region]
-    residual[blind], jacobian[blind] = 0, 0
-    texture = 1 / np.sqrt(1 + (look.spread / GREY) ** 2 / 4)
-    residual[blind, 0] = ((a * typical - amplitude) * np.sqrt(3) * texture)[blind]
-    jacobian[blind, 0] = (outward * (slope * typical)[:, None] * np.sqrt(3) * texture)[blind]
     surface = inner & known
-    jacobian[inner], residual[inner & ~known] = 0, UNKNOWN * GREY
-    h, w = shot.mask.shape
-    gx, gy, whole = gradient(spread_out(model, region, (h, w)), spread_out(known, region, (h, w)))
-    grad = np.stack([gx.reshape(-1, 3)[region], gy.reshape(-1, 3)[region]], -1)  # (M, 3, 2)
-    lit = known & whole.reshape(-1)[region]
-    jacobian[lit] -= a[lit, None, None] * (grad[lit] @ motion[lit])
-    shaded = ~blind & ~inner  # a shadow of unknown depth may lie on the background: drop what it can change
-    shade = look.shade.reshape(-1, 3)[region][shaded]
-    residual[shaded] -= (residual[shaded] * shade).sum(1, keepdims=True) * shade
-    jacobian[shaded] -= np.einsum("mci,mc->mi", jacobian[shaded], shade)[:, None, :] * shade[:, :, None]
-    edge = np.where(rim, 1 / np.sqrt(1 + (SOFT * typical / GREY) ** 2), 1.0)
-    residual, jacobian = residual * edge[:, None], jacobian * edge[:, None, None]
-    return System(residual, jacobian, surface, rim, gain)
+
+    residual, jacobian = np.zeros((len(s.pixel), 3)), np.zeros((len(s.pixel), 3, 6))
+    r, J = np.zeros((len(on), 3)), np.zeros((len(on), 3, 6))
+    r[surface] = model[surface] - seen[surface]
+    J[surface] = -(s.slope[on[surface]] @ motion[surface])
+    a = 1 / (1 + np.exp(np.clip(d / (EDGE * 0.55), -30, 30)))  # logistic of the spread of a Gaussian edge
+    step = a * (1 - a) / (EDGE * 0.55)
+    soft = 1 / np.sqrt(1 + (SOFT * s.typical[on] / GREY) ** 2)
+    outward = (out[:, None, :] @ motion)[:, 0]
+    k = np.flatnonzero(rim & known)
+    if len(k):  # a shadow of unknown depth may lie on the background: drop what it can change
+        shade = s.shade[on[k]]
+        off, contrast = a[k, None] * model[k] + (1 - a[k, None]) * behind[k] - seen[k], step[k, None] * (model[k] - behind[k])
+        off, contrast = (x - (x * shade).sum(1, keepdims=True) * shade for x in (off, contrast))
+        r[k], J[k] = off * soft[k, None], (contrast * soft[k, None])[:, :, None] * outward[k][:, None, :]
+    k = np.flatnonzero(rim & ~known)
+    if len(k):  # no colour to compare with: how far the picture is from the background, against how far it is inside
+        soft = soft * np.sqrt(3 / (1 + (s.spread / GREY) ** 2 / 4))
+        r[k, 0] = (a * s.typical[on] - s.amplitude[on])[k] * soft[k]
+        J[k, 0] = outward[k] * (step * s.typical[on] * soft)[k, None]
+    far = np.ones(len(s.pixel), bool)
+    far[on] = False
+    residual[far] = s.behind[far] - s.seen[far]
+    residual[far] -= (residual[far] * s.shade[far]).sum(1, keepdims=True) * s.shade[far]
+    residual[on], jacobian[on] = r, J
+    part = np.zeros(len(s.pixel), int)
+    part[on] = surface + 2 * rim + 3 * (inner & ~known)
+    return System(residual, jacobian, part, gain)
 
 
-def spread_out(values: np.ndarray, region: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Values (M, ...) of the pixels of a region as a picture (H, W, ...), zero elsewhere."""
-    full = np.zeros((size[0] * size[1], *values.shape[1:]), values.dtype)
-    full[region] = values
-    return full.reshape(*size, *values.shape[1:])
-
-
-def hits(solid: Primitive, pose: Pose, camera, pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """World surface points (N, 3), world normals (N, 3) and whether the pixel's ray meets the solid (N,)."""
-    o, v = camera.rays(pixels)
-    t, n = cast(solid, (o - pose.t) @ pose.R, v @ pose.R)
+def hits(solid: Primitive, pose: Pose, origin: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """World surface points (N, 3), world normals (N, 3) and whether a ray meets the solid (N,)."""
+    t, n = cast(solid, (origin - pose.t) @ pose.R, direction @ pose.R)
     ok = np.isfinite(t)
-    return o + np.where(ok, t, 0)[:, None] * v, n @ pose.R.T, ok
+    return origin + np.where(ok, t, 0)[:, None] * direction, n @ pose.R.T, ok
 
 
 def flow(camera, X: np.ndarray, center: np.ndarray, radius: float) -> np.ndarray:
@@ -205,12 +209,3 @@ def brightness(color: np.ndarray, normal: np.ndarray, image: np.ndarray) -> np.n
     w = 1 / (1 + (np.abs(seen - lum) / 150) ** 2)
     tie = np.diag([1e-3, 1e-2, 1e-2, 1e-2]) * (w * lum * lum).sum()
     return np.linalg.solve(A.T @ (A * w[:, None]) + tie, A.T @ (w * seen) + tie @ np.array([1.0, 0, 0, 0]))
-
-
-def gradient(image: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Central differences (H, W, 3) in x and y, and where all four neighbours exist (H, W)."""
-    gx, gy = np.zeros_like(image), np.zeros_like(image)
-    gx[:, 1:-1], gy[1:-1] = (image[:, 2:] - image[:, :-2]) / 2, (image[2:] - image[:-2]) / 2
-    whole = np.zeros_like(there)
-    whole[1:-1, 1:-1] = there[1:-1, 2:] & there[1:-1, :-2] & there[2:, 1:-1] & there[:-2, 1:-1]
-    return gx, gy, whole

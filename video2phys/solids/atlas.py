@@ -7,7 +7,8 @@ over that one. For a box these are its own faces without distortion; ellipsoids 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Atlas:
 
     color: np.ndarray  # (6, N, N, 3) float32 0..255
     weight: np.ndarray  # (6, N, N) float32; 0 = never seen
+    _packed: np.ndarray | None = field(default=None, repr=False)  # premultiplied copy for lookup, stale after add
+    _half: Atlas | None = field(default=None, repr=False)
 
     @staticmethod
     def empty(texels: int) -> Atlas:
@@ -36,26 +39,33 @@ class Atlas:
     def texels(self) -> int:
         return self.weight.shape[1]
 
-    def copy(self) -> Atlas:
-        return Atlas(self.color.copy(), self.weight.copy())
+    @property
+    def half(self) -> Atlas:
+        """The map at half the resolution, for pictures at half the resolution."""
+        import cv2
+
+        if self._half is None:
+            n = max(self.texels // 2, 2)
+            color = np.stack(
+                [cv2.resize(c * w[..., None], (n, n), interpolation=cv2.INTER_AREA) for c, w in zip(self.color, self.weight, strict=True)]
+            )
+            weight = np.stack([cv2.resize(w, (n, n), interpolation=cv2.INTER_AREA) for w in self.weight])
+            self._half = Atlas(color / np.maximum(weight, 1e-6)[..., None], weight)
+        return self._half
 
     def lookup(self, solid: Primitive, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Colour (N, 3), premultiplied by nothing, and confidence (N,) at body surface points (N, 3), bilinear."""
+        """Colour (N, 3) and whether it is known (N,) at body surface points (N, 3), bilinear within a tile."""
+        import cv2
+
+        if self._packed is None:
+            known = (self.weight > 0).astype(np.float32)[..., None]
+            self._packed = np.concatenate([self.color * known, known], -1).reshape(-1, self.texels, 4)
         face, u, v = chart(solid, points)
         n = self.texels
-        x, y = np.clip((u + 1) / 2 * n - 0.5, 0, n - 1), np.clip((v + 1) / 2 * n - 0.5, 0, n - 1)
-        x0, y0 = np.minimum(x.astype(int), n - 2), np.minimum(y.astype(int), n - 2)
-        fx, fy = (x - x0)[:, None], (y - y0)[:, None]
-        color, weight = np.zeros((len(points), 3)), np.zeros((len(points), 1))
-        least = np.full((len(points), 1), np.inf)
-        for dy, wy in ((0, 1 - fy), (1, fy)):
-            for dx, wx in ((0, 1 - fx), (1, fx)):
-                w = self.weight[face, y0 + dy, x0 + dx][:, None]
-                k = wy * wx * (w > 0)
-                color += k * self.color[face, y0 + dy, x0 + dx]
-                weight += k
-                least = np.minimum(least, np.where(wy * wx > 0.02, w, np.inf))
-        return color / np.maximum(weight, 1e-6), np.where(weight[:, 0] > 0.5, least[:, 0], 0.0)
+        x, y = np.clip((u + 1) / 2 * n - 0.5, 0, n - 1), np.clip((v + 1) / 2 * n - 0.5, 0, n - 1) + face * n
+        x, y = (c.astype(np.float32)[:, None] for c in (x, y))
+        found = cv2.remap(self._packed, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)[:, 0].astype(float)
+        return found[:, :3] / np.maximum(found[:, 3:], 1e-6), found[:, 3] > 0.5
 
     def add(self, solid: Primitive, pose: Pose, shot: Shot, gain: np.ndarray, most: float = 8.0) -> None:
         """Blend what one shot shows into the map. gain (4,): the shot's brightness is colour * (gain . [1, world normal]).
@@ -65,25 +75,26 @@ class Atlas:
         """
         import cv2
 
-        body, normal = texel_points(solid, self.texels)
-        world, n = body @ pose.R.T + pose.t, normal @ pose.R.T
+        self._packed = self._half = None
+        body, normal = texel_points(solid.kind, tuple(float(e) for e in solid.size), self.texels)
         camera = shot.camera
-        to_eye = camera.center - world if camera.model == "perspective" else np.broadcast_to(-camera.world_to_camera[2, :3], world.shape)
-        slant = (n * to_eye).sum(1) / np.linalg.norm(to_eye, axis=1)
-        pixel = camera.project(world)
+        eye = pose.R.T @ (camera.center - pose.t)
+        to_eye = eye - body if camera.model == "perspective" else np.broadcast_to(-camera.world_to_camera[2, :3] @ pose.R, body.shape)
+        slant = (normal * to_eye).sum(1) / np.linalg.norm(to_eye, axis=1)
         shape = outline(solid, pose, camera)
         if shape is None:
             return
-        look = slant > 0.15
-        inside = np.zeros(len(body), bool)
-        inside[look] = signed_distance(shape, pixel[look])[0] < -RIM
+        look = np.flatnonzero(slant > 0.15)
+        pixel = camera.project(body[look] @ pose.R.T + pose.t)
         h, w = shot.mask.shape
-        inside &= (pixel > 1).all(1) & (pixel[:, 0] < w - 1) & (pixel[:, 1] < h - 1)
-        at = (pixel[inside] - 0.5).astype(np.float32)
+        inside = (pixel > 1).all(1) & (pixel[:, 0] < w - 1) & (pixel[:, 1] < h - 1) & (signed_distance(shape, pixel)[0] < -RIM)
+        pixel, inside = pixel[inside], look[inside]
+        n = normal[inside] @ pose.R.T
+        at = (pixel - 0.5).astype(np.float32)
         if not len(at):
             return
         seen = cv2.remap(shot.image, at[:, 0].reshape(-1, 1), at[:, 1].reshape(-1, 1), cv2.INTER_LINEAR)[:, 0]
-        bright = np.maximum(gain[0] + n[inside] @ gain[1:], 0.2)[:, None]
+        bright = np.maximum(gain[0] + n @ gain[1:], 0.2)[:, None]
         W, C = self.weight.reshape(-1), self.color.reshape(-1, 3)
         new = slant[inside] ** 2
         old = W[inside]
@@ -116,7 +127,8 @@ def chart(solid: Primitive, points: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return axis * 2 + (top < 0), q[rows, (axis + 1) % 3] / big, q[rows, (axis + 2) % 3] / big
 
 
-def texel_points(solid: Primitive, texels: int) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=4)
+def texel_points(kind: str, size: tuple[float, float, float], texels: int) -> tuple[np.ndarray, np.ndarray]:
     """Body points and outward normals (6 N N, 3) of all texels, in the order of the flattened map."""
     c = (np.arange(texels) + 0.5) / texels * 2 - 1
     v, u = np.meshgrid(c, c, indexing="ij")
@@ -127,7 +139,7 @@ def texel_points(solid: Primitive, texels: int) -> tuple[np.ndarray, np.ndarray]
         d[..., axis] = 1 - 2 * (face % 2)
         d[..., (axis + 1) % 3], d[..., (axis + 2) % 3] = u, v
         parts.append(d.reshape(-1, 3))
-    return surface(solid, np.concatenate(parts))
+    return surface(Primitive(kind, np.array(size)), np.concatenate(parts))  # type: ignore[arg-type]
 
 
 def texels_for(solid: Primitive, pose: Pose, shots: Sequence[Shot]) -> int:

@@ -59,16 +59,16 @@ def signed_distance(polygon: np.ndarray, points: np.ndarray) -> tuple[np.ndarray
     e = np.roll(a, -1, 0) - a
     length = np.maximum(np.linalg.norm(e, axis=1), 1e-9)
     n = np.stack([e[:, 1], -e[:, 0]], 1) / length[:, None]  # outward for anticlockwise order
-    v = points[:, None] - a  # (N, K, 2)
-    side = (v * n).sum(-1)
+    side = points @ n.T - (a * n).sum(1)
     k = np.argmax(side, 1)
-    inside = np.take_along_axis(side, k[:, None], 1)[:, 0]
+    distance, gradient = side[np.arange(len(points)), k], n[k]
+    out = np.flatnonzero(distance > 0)  # outside, the nearest point may be a corner
+    v = points[out, None] - a
     along = np.clip((v * e).sum(-1) / length**2, 0, 1)
     off = v - along[..., None] * e
-    gap = np.linalg.norm(off, axis=-1)
+    gap = (off**2).sum(-1)
     j = np.argmin(gap, 1)
-    rows = np.arange(len(points))
-    out = gap[rows, j]
-    within = inside <= 0
-    gradient = np.where((within | (out < 1e-9))[:, None], n[k], off[rows, j] / np.maximum(out, 1e-9)[:, None])
-    return np.where(within, inside, out), gradient
+    rows = np.arange(len(out))
+    distance[out] = np.sqrt(gap[rows, j])
+    gradient[out] = off[rows, j] / np.maximum(distance[out], 1e-9)[:, None]
+    return distance, gradient

@@ -33,6 +33,22 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """The pixels of a shot that are compared with a model."""
+
+    pixel: np.ndarray  # [px] (M, 2)
+    origin: np.ndarray  # [length unit] (M, 3) of their rays in the world
+    direction: np.ndarray  # (M, 3)
+    seen: np.ndarray  # (M, 3) colour
+    slope: np.ndarray  # [1/px] (M, 3, 2) its derivative in x and y
+    behind: np.ndarray  # (M, 3) colour of the background
+    amplitude: np.ndarray  # (M,) as in Contrast
+    typical: np.ndarray  # (M,)
+    spread: float
+    shade: np.ndarray  # (M, 3)
+
+
+@dataclass(frozen=True)
 class Shot:
     """One view's pixels near the object. Colours are 0..255."""
 
@@ -41,11 +57,6 @@ class Shot:
     mask: np.ndarray  # (H, W) float32 0..1
     background: np.ndarray | None  # (H, W, 3) float32 of the empty scene
 
-    def pixels(self) -> np.ndarray:
-        """Pixel centres (H W, 2)."""
-        h, w = self.mask.shape
-        return np.stack(np.meshgrid(np.arange(w) + 0.5, np.arange(h) + 0.5), -1).reshape(-1, 2)
-
     @cached_property
     def halved(self) -> Shot:
         """The shot at half the resolution (area average)."""
@@ -53,9 +64,24 @@ class Shot:
         return _resized(self, max(w // 2, 1), max(h // 2, 1))
 
     @cached_property
-    def region(self) -> np.ndarray:
-        """Flat indices of the pixels compared with a model: the mask and `REACH` pixels around it, whatever the pose."""
-        return np.flatnonzero(_grown(self.mask > 0.5, REACH))
+    def samples(self) -> Samples:
+        """What is compared with a model, whatever the pose: the mask's surroundings, its rim, and every second pixel inside."""
+        import cv2
+
+        chosen = _grown(self.mask > 0.5, REACH)
+        rows, columns = np.indices(self.mask.shape)
+        chosen &= _grown(self.mask < 0.5, REACH) | ((rows + columns) % 2 == 0)
+        at = np.flatnonzero(chosen)
+        w = self.mask.shape[1]
+        pixel = np.stack([at % w, at // w], 1) + 0.5
+        slope = np.stack([cv2.Sobel(self.image, cv2.CV_32F, *d, ksize=3, scale=1 / 8) for d in ((1, 0), (0, 1))], -1)
+        look = self.contrast
+
+        def pick(x: np.ndarray) -> np.ndarray:
+            return x.reshape(self.mask.size, *x.shape[2:])[at].astype(float)
+
+        return Samples(pixel, *self.camera.rays(pixel), pick(self.image), pick(slope), pick(self.behind), pick(look.amplitude),
+                       pick(look.typical), look.spread, pick(look.shade))  # fmt: skip
 
     @cached_property
     def behind(self) -> np.ndarray:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
+from video2phys.solids.align import flow, hits
 from video2phys.solids.outline import area_centroid, outline, signed_distance
 from video2phys.solids.pose import Pose, angle, symmetries
+from video2phys.solids.shot import Shot
 from video2phys.types import Camera, Primitive
 
 
@@ -24,7 +25,7 @@ class Contour:
     centroid: np.ndarray  # [px] (2,)
 
 
-def contour(camera: Camera, mask: np.ndarray, count: int = 160) -> Contour | None:
+def contour(camera: Camera, mask: np.ndarray, count: int = 80) -> Contour | None:
     """The longest contour of a mask (H, W) at confidence 1/2; None for an empty mask. Points on the picture's border
     are left out: there the outline is the picture's, not the object's."""
     from skimage.measure import find_contours
@@ -63,6 +64,16 @@ def place(solid: Primitive, R: np.ndarray, seen: Contour) -> Pose | None:
     return pose
 
 
+def centred(solid: Primitive, pose: Pose, shot: Shot) -> Pose | None:
+    """The pose moved parallel to the picture so that its outline has the mask's centroid."""
+    seen, shape = contour(shot.camera, shot.mask), outline(solid, pose, shot.camera)
+    if seen is None or shape is None:
+        return None
+    depth = shot.camera.to_camera(pose.t)[2] if shot.camera.model == "perspective" else 1.0
+    shift = np.linalg.solve(shot.camera.K[:2, :2], seen.centroid - area_centroid(shape)[1]) * depth
+    return Pose(pose.R, pose.t + shot.camera.world_to_camera[:2, :3].T @ shift)
+
+
 def misfit(solid: Primitive, pose: Pose, contours: Sequence[Contour]) -> np.ndarray:
     """Signed distances [px] of all contour points to the solid's outlines; a large number behind the camera."""
     parts = []
@@ -72,21 +83,48 @@ def misfit(solid: Primitive, pose: Pose, contours: Sequence[Contour]) -> np.ndar
     return np.concatenate(parts)
 
 
-def refine(solid: Primitive, pose: Pose, contours: Sequence[Contour], steps: int = 30) -> tuple[Pose, float]:
-    """Least squares on the contour distances with a robust loss; returns the pose and the RMS distance [px]."""
-    radius = float(np.linalg.norm(solid.size)) / 2
-    camera = contours[0].camera
-    unit = float(np.linalg.norm(camera.center - pose.t)) / float(camera.K[0, 0])  # length of one pixel at the object
-    fit = least_squares(
-        lambda u: misfit(solid, pose.moved((u - 1) * unit, radius), contours), np.ones(6), loss="soft_l1", diff_step=0.02, max_nfev=steps
-    )  # offset 1 px: scipy's difference step is relative
-    best = pose.moved((fit.x - 1) * unit, radius)
-    d = misfit(solid, best, contours)
-    return best, float(np.sqrt(np.mean(np.minimum(np.abs(d), 5.0) ** 2)))
+def refine(solid: Primitive, pose: Pose, contours: Sequence[Contour], steps: int = 15) -> tuple[Pose, float]:
+    """Gauss-Newton on the contour distances with the loss 2 (sqrt(1 + d^2) - 1); returns the pose and the RMS distance [px].
+
+    The outline under a contour point moves with the surface point just inside it: dd/dpose = -n . dx/dpose.
+    """
+    radius, damping = float(np.linalg.norm(solid.size)) / 2, 1e-2
+
+    def linear(at: Pose) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        ds, Js = [], []
+        for seen in contours:
+            shape = outline(solid, at, seen.camera)
+            if shape is None:
+                return np.inf, np.zeros(0), np.zeros((6, 6)), np.zeros(6)
+            d, n = signed_distance(shape, seen.points)
+            X, _, ok = hits(solid, at, *seen.camera.rays(seen.points - n * (d + 0.3)[:, None]))
+            ds.append(d)
+            Js.append(-(n[:, None, :] @ flow(seen.camera, X, at.t, radius))[:, 0] * ok[:, None])
+        d, J = np.concatenate(ds), np.concatenate(Js)
+        root = np.sqrt(1 + d * d)
+        return float(np.sum(root - 1)), d, (J / root[:, None]).T @ J, J.T @ (d / root)
+
+    now = linear(pose)
+    for _ in range(steps):
+        _, d, H, g = now
+        if not len(d):
+            break
+        trial = pose.moved(np.linalg.solve(H + damping * np.diag(np.diag(H)) + 1e-9 * np.trace(H) * np.eye(6), -g), radius)
+        after = linear(trial)
+        if after[0] < now[0]:
+            done = now[0] - after[0] < 1e-3 * now[0]
+            pose, now, damping = trial, after, damping / 5
+            if done:
+                break
+        else:
+            damping *= 10
+            if damping > 1e4:
+                break
+    return pose, float(np.sqrt(np.mean(np.minimum(np.abs(now[1]), 5.0) ** 2))) if len(now[1]) else np.inf
 
 
 def hypotheses(
-    solid: Primitive, contours: Sequence[Contour], rng: np.random.Generator, tries: int = 600, keep: int = 6
+    solid: Primitive, contours: Sequence[Contour], rng: np.random.Generator, tries: int = 400, keep: int = 6
 ) -> list[tuple[Pose, float]]:
     """Distinct poses that explain the contours, best first, with their RMS distance [px].
 
@@ -102,7 +140,7 @@ def hypotheses(
     rough.sort(key=lambda r: r[0])
     group = symmetries(solid)
     found: list[tuple[Pose, float]] = []
-    for _, pose in _distinct([p for _, p in rough[:120]], group, np.radians(15), 24):
+    for _, pose in _distinct([p for _, p in rough[:100]], group, np.radians(15), 20):
         found.append(refine(solid, pose, contours))
     found.sort(key=lambda r: r[1])
     kept = _distinct([p for p, _ in found], group, np.radians(6), keep)

@@ -100,14 +100,14 @@ def whole_frames(frames: Frames, obj: int, most: int) -> dict[int, list[Contour]
 
 
 def first_track(
-    start: Start, shots: Shots, count: int, seed: int, window: int = 5, progress: Callable[[int], None] = lambda k: None
+    start: Start, shots: Shots, count: int, seed: int, window: int = 4, progress: Callable[[int], None] = lambda k: None
 ) -> Track:
     """Follow each of the start's poses for a few frames both ways and keep the one whose texture stays consistent: a pose
     mirrored in depth explains the outline, but turns the wrong way in the next frames."""
     tracks = []
     for pose in start.poses[:4]:
         track = begin(start.solid, pose, start.frame, shots)
-        both(track, start.frame, max(0, start.frame - window), min(count, start.frame + window + 1), shots, seed, progress)
+        both(track, start.frame, max(0, start.frame - window), min(count, start.frame + window + 1), shots, None, progress)
         tracks.append(track)
     return min(tracks, key=lambda t: float(np.mean([a.cost for a in t.found.values()])))
 
@@ -115,7 +115,7 @@ def first_track(
 def both(
     track: Track, frame: int, first: int, last: int, shots: Shots, seed: int, progress: Callable[[int], None] = lambda k: None
 ) -> None:
-    """Follow from `frame` to `last` (excluded) and back to `first`, leaving out what is found already."""
-    rng = np.random.default_rng(seed)
+    """Follow from `frame` to `last` (excluded) and back to `first`, leaving out what is found already. Without a seed, no wide search."""
+    rng = None if seed is None else np.random.default_rng(seed)
     follow(track, [k for k in range(frame + 1, last) if k not in track.found], shots, rng, progress)
     follow(track, [k for k in range(frame - 1, first - 1, -1) if k not in track.found], shots, rng, progress)

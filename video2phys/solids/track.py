@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from video2phys.solids.align import Aligned, align, evaluate, system
+from video2phys.solids.align import Aligned, align, cost_of, system
 from video2phys.solids.atlas import Atlas, texels_for
 from video2phys.solids.pose import Pose, angle, extrapolate
 from video2phys.solids.shot import GREY, Shot
-from video2phys.solids.silhouette import contour, place
+from video2phys.solids.silhouette import centred, contour, place
 from video2phys.types import Primitive
 
 Shots = Callable[[int], Sequence[Shot]]  # frame to the shots of the views that see the object there
@@ -41,7 +41,7 @@ def begin(solid: Primitive, pose: Pose, frame: int, shots: Shots) -> Track:
 
 
 def follow(
-    track: Track, frames: Sequence[int], shots: Shots, rng: np.random.Generator, progress: Callable[[int], None] = lambda k: None
+    track: Track, frames: Sequence[int], shots: Shots, rng: np.random.Generator | None, progress: Callable[[int], None] = lambda k: None
 ) -> None:
     """Go through neighbouring frames in order, away from frames already found. Frames without the object are skipped."""
     for frame in frames:
@@ -55,15 +55,17 @@ def follow(
             _learn(track, frame, here, best)
 
 
-def locate(track: Track, frame: int, here: Sequence[Shot], rng: np.random.Generator) -> Aligned:
+def locate(track: Track, frame: int, here: Sequence[Shot], rng: np.random.Generator | None) -> Aligned:
     """Best pose at a frame: from the motion so far, from the last pose, and from a wide search when both are poor."""
     known = sorted(track.found, key=lambda k: abs(k - frame))
     last = track.found[known[0]].pose
     starts = [last]
     if len(known) > 1:
         starts.insert(0, extrapolate(track.found[known[1]].pose, last, (frame - known[0]) / (known[0] - known[1])))
+    starts += [moved for pose in starts if (moved := centred(track.solid, pose, here[0])) is not None]
     best = align(track.solid, nearest(track, starts, here), here, track.atlas)
-    if best.cost > 1.5 * track.cost() + 0.2:
+    usual = float(np.median([track.found[k].cost for k in known[:5]]))
+    if rng is not None and len(known) > 2 and best.cost > 1.4 * usual + 0.1:
         best = min([best, *search(track, last, here, rng)], key=lambda a: a.cost)
     return best
 
@@ -71,15 +73,10 @@ def locate(track: Track, frame: int, here: Sequence[Shot], rng: np.random.Genera
 def nearest(track: Track, poses: Sequence[Pose], here: Sequence[Shot]) -> Pose:
     """The pose with the lowest cost at half resolution, before any refinement."""
     radius, small = float(np.linalg.norm(track.solid.size)) / 2, [s.halved for s in here]
-
-    def cost(pose: Pose) -> float:
-        value = evaluate(track.solid, pose, small, track.atlas, radius)
-        return np.inf if value is None else value[0]
-
-    return min(poses, key=cost)
+    return min(poses, key=lambda pose: cost_of(track.solid, pose, small, track.atlas.half, radius))
 
 
-def search(track: Track, around: Pose, here: Sequence[Shot], rng: np.random.Generator, tries: int = 200, keep: int = 8) -> list[Aligned]:
+def search(track: Track, around: Pose, here: Sequence[Shot], rng: np.random.Generator, tries: int = 120, keep: int = 4) -> list[Aligned]:
     """Many rotations up to about 60 degrees from `around`, placed by the outline, scored at half resolution, the best refined."""
     seen = [c for c in (contour(s.camera, s.mask) for s in here) if c is not None]
     if not seen:
@@ -90,8 +87,8 @@ def search(track: Track, around: Pose, here: Sequence[Shot], rng: np.random.Gene
     scored: list[tuple[float, Pose]] = []
     for turn in rng.normal(0, np.radians(25), (tries, 3)):
         pose = place(track.solid, Rotation.from_rotvec(turn).as_matrix() @ around.R, main)
-        if pose is not None and (value := evaluate(track.solid, pose, small, track.atlas, radius)) is not None:
-            scored.append((value[0], pose))
+        if pose is not None and (cost := cost_of(track.solid, pose, small, track.atlas.half, radius)) < np.inf:
+            scored.append((cost, pose))
     scored.sort(key=lambda s: s[0])
     return [align(track.solid, pose, here, track.atlas) for _, pose in scored[:keep]]
 
@@ -131,7 +128,7 @@ def settle(track: Track, shots: Shots, steps: int = 2, most: int = 24) -> None:
         poses = {k: moved(track.found[k].pose, u) for k in chosen}
         atlas = _mapped(track, poses, shots)
         parts = [s for k in chosen for shot in shots(k) if (s := system(solid, poses[k], shot, atlas, radius)) is not None]
-        return np.concatenate([p.residual for p in parts]) / GREY, np.concatenate([p.surface + 2 * p.rim for p in parts])
+        return np.concatenate([p.residual for p in parts]) / GREY, np.concatenate([p.part for p in parts])
 
     u, pixel = np.zeros(7), distance / float(camera.K[0, 0])
     step = 0.3 * pixel / scale
@@ -141,7 +138,7 @@ def settle(track: Track, shots: Shots, steps: int = 2, most: int = 24) -> None:
         columns = []
         for h in np.diag(step):
             more, kind_more = trial(u + h)
-            same = (kind == kind_more) & (kind > 0)  # a pixel that changes its part says nothing about the derivative
+            same = (kind == kind_more) & ((kind == 1) | (kind == 2))  # a pixel that changes its part says nothing about the derivative
             columns.append(np.where(same[:, None], more - r, 0) / h.sum())
         J = np.stack(columns, -1)
         weight = 1 / (1 + (r * r).sum(1) / 48) ** 2
