@@ -143,8 +143,10 @@ def _label(picture: np.ndarray, frame: int, time: float, parameters: Parameters)
 
     text = f"{time:.3f} s" + ("  held out" if parameters.heldout[frame] else "")
     picture = np.ascontiguousarray(picture)
-    for colour, width in (((0, 0, 0), 4), ((255, 255, 255), 1)):
-        cv2.putText(picture, text, (10, 22), cv2.FONT_HERSHEY_SIMPLEX, 0.55, colour, width, cv2.LINE_AA)
+    font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.5
+    (width, height), _ = cv2.getTextSize(text, font, size, 1)
+    cv2.rectangle(picture, (4, 4), (16 + width, 16 + height), (30, 34, 40), -1)
+    cv2.putText(picture, text, (10, 10 + height), font, size, (255, 255, 255), 1, cv2.LINE_AA)
     if parameters.heldout[frame]:
         cv2.rectangle(picture, (0, 0), (picture.shape[1] - 1, picture.shape[0] - 1), HELDOUT, 4)
     return picture
