@@ -69,7 +69,7 @@ def _extruded(solid: Primitive) -> tuple[np.ndarray, np.ndarray]:
     i = np.arange(n)
     j = (i + 1) % n
     sides = np.concatenate([np.stack([i, i + n, j], 1), np.stack([j, i + n, j + n], 1)])
-    return np.concatenate([front, back]), np.concatenate([cap, cap[:, ::-1] + n, sides[:, ::-1]])
+    return np.concatenate([front, back]), np.concatenate([cap, cap[:, ::-1] + n, sides])
 
 
 def triangles(polygon: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from video2phys.types import Primitive
 def cast(solid: Primitive, origin: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First meeting of rays with the solid, in its body frame.
 
-    origin, direction (N, 3). Returns the ray parameter (N,), inf where the ray misses, and outward normals (N, 3).
+    origin, direction (N, 3). Returns the ray parameter (N,), inf where the ray misses or has left the solid, and outward normals (N, 3).
     """
     half = np.asarray(solid.size, float) / 2
     o, d = origin / half, direction / half
@@ -41,7 +41,7 @@ def cast(solid: Primitive, origin: np.ndarray, direction: np.ndarray) -> tuple[n
         else:
             raise ValueError(f"rays cannot be cast at a solid of kind {solid.kind}")
         normal = normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-12)
-    return np.where(miss, np.inf, t), normal
+    return np.where(miss | (t < 0), np.inf, t), normal
 
 
 def _quadratic(o: np.ndarray, d: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
