@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,8 @@ MARGIN = 12  # [px] kept around the outline, so that a guess some pixels off is 
 STILL = 0.01  # [px] a step that moves the body by less ends the search
 FRAME_CHANGE = 0.3  # prior sigma of the entries of F from one frame to the next
 LOST = 0.6  # overlap of the outlines under which no affine map explains the pictures
+ROUND = 0.65  # area over perimeter of a ball's outline, in rms radii: loss of overlap to the distance between the outlines, which is
+# as far as a body that bends, bulges or flattens at a contact moves beyond any affine map
 STRETCH = 10.0  # no body that an affine map can describe is stretched or flattened further
 FLOOR_PX = 0.05  # [px] sampling, compression and calibration leave at least this much
 
@@ -44,9 +46,12 @@ def track(frames: Frames, gaussians: Gaussians, settings: Settings, context: Con
         lost = [k for k, fit in fits.items() if fit.overlap < LOST]
         if lost:
             warnings.append(f"object {obj}: no affine map explains frames {lost[0]} to {lost[-1]} ({len(lost)} frames); they are left out.")
+        radius, tightest = float(np.sqrt((body.particle**2).sum(1).mean())), max(fit.overlap for fit in fits.values())
         for k, fit in fits.items():
             if fit.overlap >= LOST:
-                position[k, obj], F[k, obj], sigma[k, obj], F_sigma[k, obj], valid[k, obj] = fit.c, fit.F, fit.c_sigma, fit.F_sigma, True
+                beyond = ROUND * radius * (tightest - fit.overlap)
+                position[k, obj], F[k, obj], valid[k, obj] = fit.c, fit.F, True
+                sigma[k, obj], F_sigma[k, obj] = np.hypot(fit.c_sigma, beyond), np.hypot(fit.F_sigma, beyond / radius)
         notes.append(f"object {obj}: outlines overlap by {np.median([f.overlap for f in fits.values()]):.1%} in the median frame.")
     identity = np.tile([1.0, 0, 0, 0], (T, count, 1))
     return StateTrack(frames.time, "affine", position, sigma, identity, np.full((T, count, 3), np.inf), F, F_sigma, valid, gaussians.unit,
@@ -74,7 +79,21 @@ def follow(frames: Frames, body: Body, obj: int, context: Context) -> dict[int, 
             if fit.overlap >= LOST:
                 history = [*history[-1:], (k, fit, centre)]
             context.progress(len(fits) / len(usable), f"frame {k}: outlines overlap by {fit.overlap:.1%}")
-    return fits
+    return relative(fits, body) if first == body.reference_frame else fits
+
+
+def relative(fits: dict[int, Fit], body: Body) -> dict[int, Fit]:
+    """Maps from the body as it is at the reference frame, where c = position and F = 1 by definition.
+
+    What is measured there instead is the bias of the reconstruction, e.g. Gaussians that reach past the outline. It belongs to the
+    body and not to the motion, so it is taken out of every frame.
+    """
+    own = fits[body.reference_frame]
+    out = {}
+    for k, fit in fits.items():
+        F = fit.F @ np.linalg.inv(own.F)
+        out[k] = replace(fit, c=fit.c + F @ (body.position - own.c), F=F)
+    return out
 
 
 def guesses(history: list, k: int, centre: np.ndarray, body: Body) -> list[tuple[np.ndarray, np.ndarray]]:

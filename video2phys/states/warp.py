@@ -21,6 +21,7 @@ EDGE = 0.02  # alpha from which a pixel counts
 FLOOR = 0.02  # least residual scale, of 1: pictures are not exact to better than this
 BLOCK = 12  # [px] residuals within a block are taken as one observation when sigma is estimated, as neighbours err together
 HUBER = 1.345
+ENOUGH = 5000  # pixels of a view that are compared: more cost time, and what no affine map explains limits the result
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _view(moving: Moving, sight: Sight, c: np.ndarray, F: np.ndarray, blur: floa
 
     have, want = smooth(np.dstack([gain * picture, alpha]).astype(np.float32)), smooth(np.dstack([sight.image, sight.mask]))
     near = smooth(np.dstack([X, alpha]).astype(np.float32))
-    stride = max(1, round(blur))  # a blurred picture says no more at every pixel
+    stride = max(1, round(blur), round(np.sqrt(sight.mask.sum() / ENOUGH)))  # a blurred picture says no more at every pixel
     used = ((near[..., 3] > EDGE) & ((have[..., 3] > EDGE) | (want[..., 3] > EDGE)))[::stride, ::stride]
     rows, columns = (index * stride for index in np.nonzero(used))
     if not len(rows):
