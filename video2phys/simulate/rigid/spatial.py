@@ -103,13 +103,14 @@ def params(
 
 
 def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Track:
-    """States at `times` [s] (T,), ascending; `state` holds at times[0]. A body whose motion is not finite has NaN throughout."""
+    """States at `times` [s] (T,) or (B, T), ascending; `state` holds at the first. A motion that is not finite is NaN throughout."""
     from video2phys.simulate.rigid.spatial_kernel import CONTACTS, kernels
 
-    times = np.ascontiguousarray(times, float)
-    if len(times) < 1 or np.any(np.diff(times) < 0):
+    times = np.atleast_2d(np.asarray(times, float))
+    if times.shape[1] < 1 or np.any(np.diff(times) < 0):
         raise BadInput("the times of a rollout must ascend.", fix="Sort the time stamps.")
-    B, T = max(len(a) for a in (*_arrays(params), *_arrays(state))), len(times)
+    B, T = max(len(a) for a in (*_arrays(params), *_arrays(state), times)), times.shape[1]
+    times = _batch(times, B)
     friction, restitution, gravity, normal, offset, inertia, mass, centre, drag, contact_time = (_batch(a, B) for a in _arrays(params))
     position, quaternion, velocity, spin = (_batch(a, B) for a in _arrays(state))
     R = rotation.matrix(quaternion)
@@ -123,7 +124,7 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
         a[bad] = 0.0
     out["q"][bad, :, 0] = 1.0
     hits = np.zeros((B, T), np.int32)
-    steps = substeps(np.maximum(np.diff(times), 1e-12), scene.largest_dt, most=1_000_000)[None]
+    steps = substeps(np.maximum(np.diff(times), 1e-12), scene.largest_dt, most=1_000_000)
     number = max(len(scene.shape.points), 1)
     radii = np.zeros(3) if scene.shape.radii is None else np.asarray(scene.shape.radii, float)
     omega = np.where(contact_time > 0, np.pi / np.maximum(contact_time, 1e-12), 0.0)

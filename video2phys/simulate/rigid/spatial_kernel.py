@@ -11,7 +11,7 @@ A step of length h goes from event to event:
 2. Points that touch get the forces which keep their normal velocity at the end of the step from being inward, by the same
    solver; sliding, sticking, rolling and torsion follow from several points.
    Where contact is compliant (omega > 0), 1 is left out and the normal velocity of a touching point follows a damped
-   oscillator instead, gap'' = -2 zeta omega gap' - omega^2 gap, without adhesion, in steps of a fraction of its period;
+   oscillator instead, gap'' = -2 zeta omega gap' - omega^2 gap + g.n, without adhesion, in steps of a fraction of its period;
    slip decays by the same damper, u' = -2 zeta omega u, as far as Coulomb's cone lets it (regularised friction).
 3. The body advances. If a point that did not touch would end below the plane, the moment of its impact is found as a
    root (regula falsi, Illinois) and the step is cut there.
@@ -26,10 +26,10 @@ from video2phys.backend import taichi
 
 CONTACTS = 16  # touching points considered at once
 EVENTS = 500  # impacts and contact slices in one step; what is left of it then goes on without looking for more impacts
-SWEEPS = 300  # of Gauss-Seidel at most
-EXACT = 1e-12  # of the largest impulse: change in a sweep that ends the solve
+SWEEPS = 100  # of Gauss-Seidel at most
+EXACT = 1e-9  # of the largest impulse: change in a sweep that ends the solve
 SLICES = 25  # steps per half period of a compliant contact
-STILL = 1e-8  # [length unit/s] a body in contact slower than this at both ends of a step stays where it is
+STILL = 1e-6  # [length unit/s] a body in contact slower than this at both ends of a step stays where it is
 
 
 @cache
@@ -107,7 +107,7 @@ def kernels() -> SimpleNamespace:
 
     @ti.real_func
     def gather(b: ti.i32, points: d2, radii: vec3, q: vec4, centre: vec3, normal: vec3, height: real, v: vec3, w: vec3, e: real,
-               dt: real, omega: real, zeta: real, settle: real, touch: real, gap: d2, arms: d3, goal: d3, which: flags,
+               dt: real, omega: real, zeta: real, load: real, settle: real, touch: real, gap: d2, arms: d3, goal: d3, which: flags,
                pulse: d3) -> triple:  # fmt: skip
         """Fill gap, and for the touching points arms, goal and which; say whether any approaches.
 
@@ -134,7 +134,7 @@ def kernels() -> SimpleNamespace:
                 to = vec3(0.0)
                 fade = ti.min(ti.max(approach / settle - 1, 0.0), 1.0)
                 if omega > 0:
-                    after = decay * (-approach * (wave - zeta * omega * swing) - omega * omega * gap[b, i] * swing)
+                    after = decay * (-approach * (wave - zeta * omega * swing) - (omega * omega * gap[b, i] - load) * swing)
                     to = after * normal + decay * decay * (u + approach * normal)
                     if approach > settle and which[b, count] != i:
                         hard += 1
@@ -249,7 +249,7 @@ def kernels() -> SimpleNamespace:
         return take
 
     @ti.kernel
-    def roll(points: d2, radii_in: d1, times: d1, steps: flags, position: d3, quaternion: d3, velocity: d3, momentum: d3,
+    def roll(points: d2, radii_in: d1, times: d2, steps: flags, position: d3, quaternion: d3, velocity: d3, momentum: d3,
              hits: flags, gravity_in: d2, normal_in: d2, offset_in: d1, mass_in: d1, centre_in: d2, inverse_in: d3,
              friction: d1, restitution: d1, drag_in: d1, omega_in: d1, zeta_in: d1, settle: real, touch_in: d1,
              gap: d2, arms: d3, levers: d3, goal: d3, blow: d3, force: d3, which: flags):  # fmt: skip
@@ -266,10 +266,10 @@ def kernels() -> SimpleNamespace:
             L = vec3(momentum[b, 0, 0], momentum[b, 0, 1], momentum[b, 0, 2])
             q = vec4(quaternion[b, 0, 0], quaternion[b, 0, 1], quaternion[b, 0, 2], quaternion[b, 0, 3])
             still, step_before = 0, 1.0
-            for frame in range(times.shape[0] - 1):
-                whole = times[frame + 1] - times[frame]
-                for _ in range(steps[0, frame]):
-                    left, events = whole / steps[0, frame], 0
+            for frame in range(times.shape[1] - 1):
+                whole = times[b, frame + 1] - times[b, frame]
+                for _ in range(steps[b, frame]):
+                    left, events = whole / steps[b, frame], 0
                     while left > 1e-13 and still == 0:
                         events += 1
                         world = turned_inverse(q, inverse)
@@ -277,8 +277,8 @@ def kernels() -> SimpleNamespace:
                         dt = left
                         if omega > 0:
                             dt = ti.min(left, 3.141592653589793 / (omega * SLICES))
-                        state = gather(b, points, radii, q, centre, normal, x.dot(normal) - offset, v, w, e, dt, omega, zeta, settle, touch,
-                                       gap, arms, goal, which, force)  # fmt: skip
+                        state = gather(b, points, radii, q, centre, normal, x.dot(normal) - offset, v, w, e, dt, omega, zeta,
+                                       g.dot(normal), settle, touch, gap, arms, goal, which, force)  # fmt: skip
                         if state.count == 0:
                             dt = left
                         hits[b, frame + 1] += state.hard

@@ -1,0 +1,160 @@
+"""Contact-free frames first, then the first contact from many starts, then more and more frames, with restarts where a
+prediction breaks down.
+
+One impact seen by a few frames has several explanations (much friction and a short contact, little friction and a long one,
+...), and only what follows tells them apart. So a handful of explanations is carried along and pruned as the window grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from video2phys.parameters.spatial_model import Model, Segment
+from video2phys.parameters.spatial_solid import Solid
+from video2phys.parameters.spatial_start import free_frames, state
+from video2phys.parameters.spatial_track import Track
+from video2phys.progress import Progress, silent
+from video2phys.solve.levenberg import Estimate, levenberg
+from video2phys.solve.space import Free, Space
+from video2phys.types import Plane, Status
+
+FIRST = 4  # frames after the first contact that the first contact fit sees: enough to know the state after it
+GROWTH = 1.4  # of the number of frames, per window
+SHORTEST = 5  # frames of a segment: 12 numbers of a state from 6 a frame, and some to spare
+BREAKS = 4.0  # [standard errors] excess of the newest frames' mean square residual at which a prediction has broken down
+STARTS, CARRIED = 16, 6  # explanations refined at the first contact, and carried on
+ALIKE = {"friction": 0.03, "restitution": 0.03, "contact_time": 0.15}  # relative for contact_time: closer explanations are one
+RESTART = 24.0  # [sigma^2] price of the 12 numbers of a restart when explanations are compared (Akaike 1974: two for each)
+STEPS = 12  # per window; the last one runs to convergence
+GRID = {"friction": (0.1, 0.3, 0.6), "restitution": (0.1, 0.35, 0.6, 0.8), "contact_time": (1.5e-3, 4e-3, 1e-2)}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted motion."""
+
+    model: Model
+    space: Space
+    estimate: Estimate
+    free: int  # contact-free frames at the start
+    flight: Estimate | None  # of these frames alone
+    rivals: tuple[Fit, ...] = ()  # other explanations of the same frames, best first
+
+    @property
+    def contact(self) -> dict[str, float]:
+        """Values of all parameters that are not states."""
+        return {n: float(v) for n, v in zip(self.space.names, self.estimate.values, strict=True) if "." not in n}
+
+    @property
+    def states(self) -> np.ndarray:
+        """(S, 12) start states of the segments."""
+        return self.estimate.values[len(self.contact) :].reshape(-1, 12)
+
+    @property
+    def price(self) -> float:
+        """Cost that explanations are compared by."""
+        return self.estimate.cost + RESTART * len(self.model.segments)
+
+    @property
+    def noise(self) -> float:
+        """[sigma^2] mean square residual of the contact-free frames: what a good fit of this track reaches. 1 where unknown."""
+        if self.flight is None:
+            return 1.0
+        return max(self.flight.cost / max(len(self.flight.residual) - 12, 1), 0.25)
+
+
+def fit(track: Track, solid: Solid, gravity: np.ndarray, plane: Plane | None, contact: dict[str, Free], steps: int,
+        progress: Progress = silent) -> Fit:  # fmt: skip
+    """Fit contact parameters and states to a track (the training frames); see the module's head for the order."""
+    free = free_frames(track, solid, plane)
+    begin = min(max(free, SHORTEST), len(track))
+    whole = Model(solid, gravity, plane, track, (Segment(0, begin - 1, track.rotation[0]),))
+    start, flight = state(track.first(begin), gravity), None
+    if free >= FIRST:
+        flying = replace(whole, ground=None)
+        space = flying.space({n: f for n, f in contact.items() if not touches(n)}, start[None])
+        flight = levenberg(flying.residuals(space.names), space, max_steps=steps, probe=False)
+        start = flight.values[-12:]
+        progress(0.1, "contact-free frames")
+    if free == len(track):
+        space = whole.space({n: f for n, f in contact.items() if not touches(n)}, start[None])
+        return Fit(whole, space, levenberg(whole.residuals(space.names), space, max_steps=steps), free, flight)
+    last = min(begin - 1 + FIRST, len(track) - 1)
+    carried = _first_contact(whole.until(last), contact, start, free, flight)
+    while last < len(track) - 1:
+        last = min(max(last + FIRST, int(GROWTH * last)), len(track) - 1)
+        last = last if len(track) - 1 - last >= SHORTEST else len(track) - 1
+        carried = _prune([_extend(f, contact, last) for f in carried])
+        best = carried[0].estimate
+        progress(0.1 + 0.8 * last / len(track), f"{last + 1} of {len(track)} frames, chi2 {best.cost / len(best.residual):.2f}")
+    carried = _prune([_refit(f.model, f, f.states, contact, steps) for f in carried[:3]])
+    return replace(carried[0], rivals=tuple(carried[1:]))
+
+
+def touches(name: str) -> bool:
+    """Whether a parameter matters only in contact."""
+    return name in ("friction", "restitution", "contact_time", "ground_height")
+
+
+def _first_contact(model: Model, contact: dict[str, Free], start: np.ndarray, free: int, flight: Estimate | None) -> list[Fit]:
+    """The best explanations of the first contact, from a grid over the contact parameters."""
+    space = model.space(contact, start[None])
+    residual = model.residuals(space.names)
+    points = np.repeat(np.array([f.start for f in space.free])[None], np.prod([len(g) for g in GRID.values()]), 0)
+    for point, values in zip(points, product(*GRID.values()), strict=True):
+        for n, v in zip(GRID, values, strict=True):
+            if n in contact:
+                point[space.names.index(n)] = np.clip(v, contact[n].lower, contact[n].upper)
+    cost = (residual(points) ** 2).sum(-1)
+    found = []
+    for k in np.argsort(np.where(np.isfinite(cost), cost, np.inf))[:STARTS]:
+        begun = space.started(points[k])
+        found.append(Fit(model, begun, levenberg(residual, begun, max_steps=STEPS, probe=False), free, flight))
+    return _prune(found)
+
+
+def _prune(fits: list[Fit]) -> list[Fit]:
+    """The CARRIED cheapest of the explanations that differ."""
+    kept: list[Fit] = []
+    for f in sorted((f for f in fits if f.estimate.status is not Status.UNSTABLE), key=lambda f: f.price):
+        if not any(_alike(f, other) for other in kept):
+            kept.append(f)
+    return kept[:CARRIED] or fits[:1]
+
+
+def _alike(a: Fit, b: Fit) -> bool:
+    close = []
+    for n, near in ALIKE.items():
+        if n in a.contact:
+            scale = a.contact[n] if n == "contact_time" else 1.0
+            close.append(abs(a.contact[n] - b.contact[n]) < near * scale)
+    return all(close)
+
+
+def _extend(now: Fit, contact: dict[str, Free], last: int) -> Fit:
+    """Frames up to `last`; a restart where they cannot be fitted from the state that served so far."""
+    old = now.model.segments[-1]
+    longer = _refit(now.model.until(last), now, now.states, contact, STEPS)
+    first = old.last + 1
+    if not _broken(longer, first, last) or first - old.first < SHORTEST or last + 1 - first < SHORTEST:
+        return longer
+    parted = now.model.restarted(first, last)
+    fresh = state(now.model.track.part(slice(first, first + FIRST)), now.model.gravity)
+    again = _refit(parted, now, np.concatenate([now.states, fresh[None]]), contact, STEPS)
+    return min(longer, again, key=lambda f: f.price)
+
+
+def _broken(fit: Fit, first: int, last: int) -> bool:
+    """Whether frames first..last miss by clearly more than the noise. A mean of n squares scatters by sqrt(2 / n)."""
+    rows = fit.estimate.residual[6 * first : 6 * (last + 1)]
+    return not (rows**2).mean() < fit.noise * (1 + BREAKS * np.sqrt(2 / len(rows)))
+
+
+def _refit(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int) -> Fit:
+    moved = {n: replace(f, start=float(np.clip(now.contact[n], f.lower, f.upper)), center=f.start) for n, f in contact.items()}
+    space = model.space(moved, states)
+    estimate = levenberg(model.residuals(space.names), space, max_steps=steps, probe=False)
+    return replace(now, model=model, space=space, estimate=estimate)
