@@ -55,6 +55,9 @@ def measure(mask: np.ndarray) -> Silhouette | None:
     return Silhouette(center, area, np.array([[xx, xy], [xy, yy]]), float((part * (1 - part)).sum()))
 
 
+SLANT = 0.03  # change of scale along a path that shifts an acceleration by about as much as other errors of a planar capture
+
+
 @dataclass(frozen=True)
 class LocalScale:
     """Pixels per length that change linearly over the picture: a pinhole camera looking at a plane at a slant.
@@ -77,7 +80,12 @@ class LocalScale:
     @property
     def slanted(self) -> bool:
         """Whether the scale changes along the path by more than 3 % and beyond doubt."""
-        return abs(self.change) > max(0.03, 3 * self.change_sigma)
+        return abs(self.change) > max(SLANT, 3 * self.change_sigma)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a change of more than 3 % along the path cannot be ruled out with 95 % confidence."""
+        return not self.slanted and abs(self.change) + 1.96 * self.change_sigma > SLANT
 
 
 def local_scale(points: np.ndarray, widths: np.ndarray, width: float, center: np.ndarray) -> LocalScale:

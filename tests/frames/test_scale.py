@@ -48,6 +48,13 @@ def test_perspective_is_noticed(tmp_path: Path) -> None:
     assert about.px_per_m == pytest.approx(500, rel=0.02)  # at the picture's centre
 
 
+def test_a_perspective_that_cannot_be_ruled_out_is_said(tmp_path: Path) -> None:
+    rough = 20 + np.random.default_rng(0).normal(0, 2.0, T)  # a blurred small object
+    clip, masked = capture(tmp_path, rough)
+    _, _, warnings = resolve(OPEN, [clip], [masked])
+    assert len(warnings) == 1 and "one scale is used all along the path" in warnings[0]
+
+
 def test_a_box_is_measured_by_its_rectangle(tmp_path: Path) -> None:
     clip, masked = capture(tmp_path, np.full(T, 30.0), box=True)
     about, _, _ = resolve(replace(OPEN, diameter=None, size=(0.06, 0.05, 0.03)), [clip], [masked])

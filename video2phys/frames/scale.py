@@ -30,6 +30,11 @@ def resolve(about: About, clips: list[Clip], masked: list[Masked]) -> tuple[Abou
             f"perspective: the object's apparent size changes by {100 * abs(found.change):.0f} % along its path; "
             "positions are corrected for a camera that looks at the plane of motion at a slant.",
         )
+    elif found.unsure:
+        warnings = (
+            f"perspective: one scale is used all along the path, but the object's apparent size only shows that it changes by "
+            f"{100 * found.change:.1f} +- {196 * found.change_sigma:.0f} %; lengths and accelerations can be off by as much.",
+        )
     return replace(about, scale="size", unit="m", px_per_m=found.s0, px_per_m_sigma=found.sigma), notes, warnings
 
 
