@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from textured_box import SIZE, frames, poses
+
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.gaussians import primitive

@@ -112,8 +112,8 @@ class Atlas:
             if not ok.any():
                 tile[:] = mean
             elif not ok.all():
-                i, j = distance_transform_edt(~ok, return_distances=False, return_indices=True)
-                tile[:] = tile[i, j]
+                at = np.asarray(distance_transform_edt(~ok, return_distances=False, return_indices=True))
+                tile[:] = tile[at[0], at[1]]
         return out
 
 

@@ -113,7 +113,7 @@ def first_track(
 
 
 def both(
-    track: Track, frame: int, first: int, last: int, shots: Shots, seed: int, progress: Callable[[int], None] = lambda k: None
+    track: Track, frame: int, first: int, last: int, shots: Shots, seed: int | None, progress: Callable[[int], None] = lambda k: None
 ) -> None:
     """Follow from `frame` to `last` (excluded) and back to `first`, leaving out what is found already. Without a seed, no wide search."""
     rng = None if seed is None else np.random.default_rng(seed)
