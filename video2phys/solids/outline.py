@@ -18,10 +18,10 @@ def outline(solid: Primitive, pose: Pose, camera: Camera) -> np.ndarray | None:
     import cv2
 
     if solid.kind != "sphere":
-        p = camera.project(corners(solid) @ pose.R.T + pose.t)
+        p: np.ndarray = camera.project(corners(solid) @ pose.R.T + pose.t)
         if not np.isfinite(p).all():
             return None
-        return _anticlockwise(p[np.asarray(cv2.convexHull(p.astype(np.float32), returnPoints=False)).ravel()])
+        return _anticlockwise(p[np.asarray(cv2.convexHull(np.asarray(p, np.float32), returnPoints=False), int).ravel()])
     half = np.asarray(solid.size, float) / 2
     W = camera.world_to_camera
     M = np.concatenate([W[:3, :3] @ pose.R, (W[:3, :3] @ pose.t + W[:3, 3])[:, None]], 1)

@@ -65,16 +65,18 @@ def spread(frames: Frames, body: Body, fit: Aligned) -> tuple[np.ndarray, np.nda
     """One standard deviation of the position [length unit] (3,) and of the rotation [rad] (3,), along and about world axes.
 
     Gauss-Newton covariance, with fewer independent pixels than pixels, and along the view ray the error that a common
-    misjudgement of the outline's width makes: dz = z (error in px) / (width in px).
+    misjudgement of the outline's width makes: dz = z (error in px) / (width in px),
+    and the turn that the same error on half the width makes.
     """
     place = np.diag(fit.covariance)[:3] * CORRELATED**2
-    turn = np.sqrt(np.diag(fit.covariance)[3:]) * CORRELATED
+    turn = np.diag(fit.covariance)[3:] * CORRELATED**2
     if len(frames.views) == 1:
         camera = frames.views[0].camera
         ray = fit.pose.t - camera.center
         width = float(camera.K[0, 0]) * float(np.cbrt(np.prod(body.primitive.size if body.primitive else 1.0))) / np.linalg.norm(ray)
         place = place + (ray * EDGE_BIAS / width) ** 2
-    return np.sqrt(place), turn
+        turn = turn + (2 * EDGE_BIAS / width) ** 2
+    return np.sqrt(place), np.sqrt(turn)
 
 
 def continuous(quaternion: np.ndarray) -> np.ndarray:
