@@ -17,6 +17,7 @@ from video2phys.states.risp.network import seeded
 from video2phys.states.risp.predict import join, nearest_rotation
 from video2phys.states.risp.randomise import Layers, Psi, picture, radius, random_psi, random_states, render, transposed_product
 from video2phys.states.risp.settings import Risp
+from video2phys.states.risp.stage import chain
 from video2phys.states.risp.train import Trained, train
 
 QUICK = Risp(renders=96, steps=60, batch=12, penalty=0.0, rotation_deg=30)
@@ -156,6 +157,15 @@ def test_views_join_where_they_cross(sample: samples.Sample) -> None:
     np.testing.assert_allclose(joined.D, D, atol=1e-9)
     alone = join([first], np.array(found[:1]), Trained(seeded(torch.zeros(12), torch.ones(12), 0), sigma, np.ones(12), ()), size)
     assert joined.position_sigma.max() < 0.3 * alone.position_sigma.max()
+
+
+def test_states_beyond_the_trained_turn_are_left_out() -> None:
+    """One doubtful frame is bridged, two in a row or a turn over the range end the chain, in both directions."""
+    frames, turn = list(range(10)), dict.fromkeys(range(10), 10.0)
+    assert chain(4, frames, set(frames), turn, 45) == set(frames)
+    assert chain(4, frames, set(frames) - {6}, turn, 45) == set(frames)
+    assert chain(4, frames, set(frames) - {6, 7}, turn, 45) == set(range(7))
+    assert chain(4, frames, set(frames), turn | {2: 50.0}, 45) == set(range(3, 10))
 
 
 def test_the_stage_gives_states_with_sigmas(sample: samples.Sample, tmp_path: Path) -> None:

@@ -36,8 +36,32 @@ def track(frames: Frames, gaussians: Gaussians, settings: Settings, context: Con
     joined = {k: join(*_of_frame(crops, found, k), trained, size) for k in sorted({c.frame for c in crops})}
     context.progress(0.85, "rendering the states back")
     worst = _threshold(trained, layers, body, seats, states)
-    kept = {k for k, share in _agreement(crops, pictures, joined, body, size, soft).items() if share >= worst}
-    return _result(frames, joined, kept, trained, soft, body.rotation, gaussians.unit)
+    good = {k for k, share in _agreement(crops, pictures, joined, body, size, soft).items() if share >= worst}
+    reach = chain(body.reference_frame, sorted(joined), good, {k: turn_deg(j.D) for k, j in joined.items()}, settings.risp.rotation_deg)
+    return _result(frames, joined, good & reach, len(joined) - len(reach), trained, soft, body.rotation, gaussians.unit)
+
+
+def chain(reference: int, frames: list[int], good: set[int], turn: dict[int, float], most: float) -> set[int]:
+    """Frames that lead back to the reconstructed pose with the turn inside the trained range all the way.
+
+    Beyond that range the network's answer may be a pose that merely looks alike, with nothing in one picture to show it. Going
+    out from the reference, the chain ends at a turn over `most` [deg], or at two frames running whose state does not render back.
+    """
+    start = min(range(len(frames)), key=lambda i: abs(frames[i] - reference))
+    out: set[int] = set()
+    for way in (range(start, len(frames)), range(start - 1, -1, -1)):
+        bad = 0
+        for i in way:
+            bad = 0 if frames[i] in good else bad + 1
+            if bad == 2 or (not bad and turn[frames[i]] > most):
+                break
+            out.add(frames[i])
+    return out
+
+
+def turn_deg(D: np.ndarray) -> float:
+    """Angle [deg] of the rotation in D (3, 3)."""
+    return float(np.degrees(np.arccos(np.clip((np.trace(nearest_rotation(D)) - 1) / 2, -1, 1))))
 
 
 def _of_frame(crops: list[crops_.Crop], found: np.ndarray, frame: int) -> tuple[list[crops_.Crop], np.ndarray]:
@@ -78,7 +102,7 @@ def _agreement(crops, pictures, joined: dict[int, Joined], body, size: float, so
 
 
 def _result(
-    frames: Frames, joined: dict[int, Joined], kept: set[int], trained: Trained, soft: bool, reference: np.ndarray, unit: str
+    frames: Frames, joined: dict[int, Joined], kept: set[int], beyond: int, trained: Trained, soft: bool, reference: np.ndarray, unit: str
 ) -> StateTrack:
     from scipy.spatial.transform import Rotation
 
@@ -95,9 +119,14 @@ def _result(
         else:
             rotation[k, 0] = (Rotation.from_matrix(nearest_rotation(state.D)) * start).as_quat(scalar_first=True)
             rotation_sigma[k, 0] = np.sqrt(2) * state.D_sigma  # a turn by w changes D by [w], each component of which stands twice
-    lost = len(joined) - len(kept)
+    lost = len(joined) - len(kept) - beyond
     share = trained.sigma / trained.spread
     warnings = [f"{lost} of {len(joined)} frames are left out: the network's state does not render back to the mask"] if lost else []
+    if beyond > 0:
+        warnings.append(
+            f"{beyond} of {len(joined)} frames are left out: the object turns further than states.risp.rotation_deg from its reconstructed "
+            "pose, where the network cannot tell poses that look alike apart"
+        )
     if share[PLACE:].mean() > UNLEARNT:
         warnings.append(
             "the network learnt next to nothing about turn and deformation: raise states.risp.steps, or use states.method=photometric"
