@@ -19,6 +19,7 @@ FRAME_CHANGE = 0.3  # prior sigma of the entries of F from one frame to the next
 LOST = 0.6  # overlap of the outlines under which no affine map explains the pictures
 ROUND = 0.65  # area over perimeter of a ball's outline, in rms radii: loss of overlap to the distance between the outlines, which is
 # as far as a body that bends, bulges or flattens at a contact moves beyond any affine map
+BENT = 0.05  # loss of overlap that is worth a warning: the outline is off by 3 % of the radius
 STRETCH = 10.0  # no body that an affine map can describe is stretched or flattened further
 FLOOR_PX = 0.05  # [px] sampling, compression and calibration leave at least this much
 
@@ -52,6 +53,12 @@ def track(frames: Frames, gaussians: Gaussians, settings: Settings, context: Con
                 beyond = ROUND * radius * (tightest - fit.overlap)
                 position[k, obj], F[k, obj], valid[k, obj] = fit.c, fit.F, True
                 sigma[k, obj], F_sigma[k, obj] = np.hypot(fit.c_sigma, beyond), np.hypot(fit.F_sigma, beyond / radius)
+        bent = [k for k, fit in fits.items() if LOST <= fit.overlap < tightest - BENT]
+        if bent:
+            warnings.append(
+                f"object {obj} changes shape as no affine map does in {len(bent)} frames (first {bent[0]}); "
+                "for a fluid or granular body F is not its deformation."
+            )
         notes.append(f"object {obj}: outlines overlap by {np.median([f.overlap for f in fits.values()]):.1%} in the median frame.")
     identity = np.tile([1.0, 0, 0, 0], (T, count, 1))
     return StateTrack(frames.time, "affine", position, sigma, identity, np.full((T, count, 3), np.inf), F, F_sigma, valid, gaussians.unit,
