@@ -17,9 +17,11 @@ from video2phys.simulate.mpm.scene import Params, build, start
 from video2phys.types import Camera
 
 FPS, FRAMES, PIXELS = 60, 24, 160
+SUPERSAMPLE = 3  # pictures are drawn larger and averaged: the rasteriser widens every Gaussian by half a pixel
 STEPS = 200  # per frame, above twice what stability asks for
 LIGHT = np.array([0.3, -0.4, 0.87])
-SIZE = np.array([0.12, 0.10, 0.09])  # [m]
+SIZE = np.array([0.12, 0.10, 0.088])  # [m]
+SKIN = 0.001  # [m] half the distance of the Gaussians on the skin, and their spread
 SPACING = 0.004  # [m] between particles; a fit uses about twice this
 YOUNGS_MODULUS, POISSON_RATIO, DENSITY, FRICTION = 3.5e4, 0.32, 1000.0, 0.5
 POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (0.5, 1.0, 0.3)  # [m], [m/s], [rad/s]
@@ -45,11 +47,11 @@ def skin(size: np.ndarray, spacing: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cameras() -> list[Camera]:
-    """Six cameras on a ring, alternately low and high, looking at the place of impact."""
-    views = []
-    for k in range(6):
-        turn, height = 2 * np.pi * k / 6 + 0.3, (0.22, 0.5)[k % 2]
-        eye, target = np.array([0.75 * np.cos(turn), 0.75 * np.sin(turn), height]), np.array([0.02, 0.01, 0.09])
+    """Eight cameras on a ring, low and high in turn, looking at the place of impact."""
+    views, target = [], np.array([0.02, 0.01, 0.09])
+    for k in range(8):
+        turn, up = 2 * np.pi * k / 8 + 0.3, np.radians((5.0, 40.0)[k % 2])
+        eye = target + 0.8 * np.array([np.cos(turn) * np.cos(up), np.sin(turn) * np.cos(up), np.sin(up)])
         z = (target - eye) / np.linalg.norm(target - eye)
         x = np.cross(z, [0, 0, 1.0])
         x /= np.linalg.norm(x)
@@ -77,11 +79,13 @@ def floor(camera: Camera, center: np.ndarray) -> np.ndarray:
 
 def picture(camera: Camera, mean: np.ndarray, covariance: np.ndarray, colour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """RGB and mask (H, W, ...) in 0..1 of nearly opaque Gaussians before the floor."""
-    m, S, c, K, pose = (torch.from_numpy(a.astype(np.float32)) for a in (mean, covariance, colour, camera.K, camera.world_to_camera))
+    n, large = SUPERSAMPLE, PIXELS * SUPERSAMPLE
+    fine = np.diag([n, n, 1.0]) @ camera.K
+    m, S, c, K, pose = (torch.from_numpy(a.astype(np.float32)) for a in (mean, covariance, colour, fine, camera.world_to_camera))
     unused = torch.ones(len(m), 4), torch.ones(len(m), 3)  # the covariance takes the place of quaternion and scale
-    drawn = rasterize(m, *unused, torch.full((len(m),), 0.98), c, K, pose, PIXELS, PIXELS, covariance=S)
-    alpha = drawn.alpha.numpy()
-    return drawn.colour.numpy() + (1 - alpha[..., None]) * floor(camera, mean.mean(0)), alpha
+    drawn = rasterize(m, *unused, torch.full((len(m),), 0.98), c, K, pose, large, large, covariance=S)
+    rgba = torch.cat([drawn.colour, drawn.alpha[..., None]], -1).reshape(PIXELS, n, PIXELS, n, 4).mean((1, 3)).numpy()
+    return rgba[..., :3] + (1 - rgba[..., 3:]) * floor(camera, mean.mean(0)), rgba[..., 3]
 
 
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,7 +94,7 @@ def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     scene = build(particle, np.full(len(particle), SPACING**3), normal=np.array([0, 0, 1.0]))
     params = Params.of(scene, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO, density=DENSITY, friction=FRICTION)
     begin = start(scene, params, position=POSITION, rotation=TILT, velocity=VELOCITY, angular_velocity=SPIN)
-    track = rollout(scene, params, begin, np.arange(FRAMES) / FPS, steps=STEPS)
+    track = rollout(params, scene, begin, np.arange(FRAMES) / FPS, steps=STEPS)
     return particle, track.position[:, 0].astype(float), track.deformation[:, 0].astype(float)
 
 
@@ -112,11 +116,11 @@ def write_capture(folder: Path) -> None:
 def make(folder: Path) -> None:
     random = np.random.default_rng(3)
     rest, position, deformation = simulate()
-    points, normals = skin(SIZE, 0.003)
+    points, normals = skin(SIZE - 2 * SKIN, 2 * SKIN)
     near = KDTree(rest).query(points)[1]
     seeds, palette = random.uniform(-0.07, 0.07, (60, 3)), random.uniform(0.1, 0.95, (60, 3))
     colour = palette[KDTree(seeds).query(points)[1]]
-    flat = 0.0016**2 * (np.eye(3) - 0.96 * normals[:, :, None] * normals[:, None])
+    flat = SKIN**2 * (np.eye(3) - 0.96 * normals[:, :, None] * normals[:, None])
     clips: dict[str, list[list[np.ndarray]]] = {kind: [[] for _ in cameras()] for kind in ("videos", "masks")}
     for x, deformed in zip(position, deformation, strict=True):
         F = deformed[near]
