@@ -11,25 +11,17 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
+from video2phys.parameters.elastic_fit import LEAST_FRAMES, first_contact, flight, impact, stretch
 from video2phys.parameters.elastic_motion import Motion, motion
-from video2phys.parameters.elastic_residuals import Measured, discretisation, residuals, unknowns
+from video2phys.parameters.elastic_residuals import Measured, unknowns
 from video2phys.parameters.elastic_result import empty, result
-from video2phys.parameters.elastic_settings import ElasticSettings
-from video2phys.parameters.elastic_start import Start, ballistic
+from video2phys.parameters.elastic_start import ballistic
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.split import split
-from video2phys.progress import Progress
-from video2phys.solve.levenberg import Estimate, levenberg
-from video2phys.solve.multistart import multistart
-from video2phys.solve.space import Space
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack, Verdict
 
 WATER = 1000.0  # [kg/m^3] when nothing is said: soft solids are mostly near it
 MARGIN = 0.03  # [body sizes] a body closer than this to the plane may touch it: reconstruction and state errors are smaller
-LEAST_FRAMES = 4
-SCAN = 4  # stiffnesses a decade
-FRICTIONS = (0.1, 0.5)  # of the scan
-KEPT = 3  # starts refined on the coarse body
 
 
 def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Settings, context: Context) -> Parameters:
@@ -45,14 +37,17 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
         )
     if states.unit != "m":
         raise BadInput("an elastic fit needs lengths in metres.", fix="Give calibrated cameras, or object.size in capture.yaml.")
+    if about.gravity_free:
+        raise BadInput("an elastic fit cannot find gravity beside the stiffness.", fix="Give gravity in capture.yaml, or `none`.")
     density, notes = matter(about.density, about.mass, float(body.volume.sum()))
     if states.valid[:, 0].sum() < LEAST_FRAMES:
         return empty(frames, states, notes)
     rho = float(density.value)  # pyright: ignore[reportArgumentType]
     gravity = np.zeros(3) if about.gravity is None else np.asarray(about.gravity, float)
     size = float(np.cbrt(body.volume.sum()))
+    train, heldout = split(states.valid[:, 0], own.heldout_share)
     lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
-    plane, found = support(about.ground, about.ground_auto, gravity, lowest)
+    plane, found = support(about.ground, about.ground_auto, gravity, lowest[train])
     if found:
         notes = (*notes, "the ground was taken at the lowest point that the body reached")
     height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
@@ -63,29 +58,20 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     warnings: tuple[str, ...] = ()
     if begin.contact - begin.frame < 2:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
-    train, heldout = split(states.valid[:, 0], own.heldout_share)
     measured = Measured.of(states, begin.frame, int(np.flatnonzero(train)[-1]) + 1 - begin.frame)
 
     def at(count: int) -> Motion:
         return motion(body, begin, plane, gravity, rho, own.law, count)
 
-    window = first_contact(begin, height, MARGIN * size, measured.count)
     start = float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max))
     space = unknowns(begin, plane, found, size, own, start)
-    fine = at(own.particles)
     if begin.contact < begin.frame + measured.count:
-        coarse = at(own.scan_particles)
-        rough = scan(coarse, measured, space, window, own, stretch(context.progress, 0.0, 0.3))
-        space = space.started(rough.values)
-        near = levenberg(residuals(fine, measured, space, window), space, max_steps=own.max_steps, tolerance=1e-2, probe=False,
-                         progress=stretch(context.progress, 0.3, 0.5))  # fmt: skip
-        space = space.started(near.values)
-        measured = measured.widened(discretisation(coarse, fine, space, near.values, measured.time))
+        window = first_contact(begin, height, MARGIN * size, measured.count)
+        fit = impact(at, measured, space, window, rho, own, stretch(context.progress, 0.0, 0.95))
     else:
-        notes = (*notes, "the body touches nothing in the frames of the fit")
-    estimate = levenberg(residuals(fine, measured, space, measured.count), space, max_steps=own.max_steps, tolerance=1e-3,
-                         progress=stretch(context.progress, 0.5, 0.95))  # fmt: skip
-    return result(frames, body, states, measured, fine, estimate, space, own.law, density, plane, (train, heldout), notes, warnings)
+        fit = flight(at, measured, space, own)
+    notes = (*notes, "the body was taken as solid and of one material", *fit.notes)
+    return result(frames, body, states, fit, own.law, density, plane, (train, heldout), notes, warnings)
 
 
 def matter(density: float | None, mass: float | None, volume: float) -> tuple[Parameter, tuple[str, ...]]:
@@ -114,29 +100,3 @@ def support(ground: Plane | None, auto: bool, gravity: np.ndarray, lowest: np.nd
     if ground is not None or not auto or not np.any(gravity):
         return ground, False
     return Plane(-gravity / np.linalg.norm(gravity), float(lowest[np.isfinite(lowest)].min())), True
-
-
-def first_contact(begin: Start, height: np.ndarray, margin: float, count: int) -> int:
-    """Frames up to the first one that is free again after contact, and a few more of the rebound; at most `count`."""
-    free = np.flatnonzero(height[begin.contact :] > margin)
-    end = begin.contact + (int(free[0]) if len(free) else count)
-    rebound = max(2, (end - begin.contact) // 2)
-    return int(np.clip(end - begin.frame + rebound, min(LEAST_FRAMES, count), count))
-
-
-def scan(coarse: Motion, measured: Measured, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:
-    """The best of several stiffnesses and frictions on the coarse body, refined."""
-    decades = np.log10(settings.youngs_modulus_max / settings.youngs_modulus_min)
-    stiffness = np.geomspace(settings.youngs_modulus_min, settings.youngs_modulus_max, max(2, round(SCAN * decades)))
-    x = np.array([f.start for f in space.free])
-    starts = np.tile(x, (len(FRICTIONS) * len(stiffness), 1))
-    starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(FRICTIONS))
-    starts[:, space.names.index("friction")] = np.repeat(FRICTIONS, len(stiffness))
-    found = multistart(residuals(coarse, measured, space, window), space, starts, keep=KEPT, progress=progress, max_steps=8,
-                       tolerance=3e-2, probe=False)  # fmt: skip
-    return found.best
-
-
-def stretch(progress: Progress, low: float, high: float) -> Progress:
-    """Report a part's progress as a share of the whole."""
-    return lambda share, text="": progress(low + share * (high - low), text)

@@ -32,23 +32,13 @@ class Motion:
     begin: Start
 
     def track(self, values: dict[str, np.ndarray], time: np.ndarray) -> Track:
-        """Simulate a batch; `values` holds (B,) arrays by the names of `elastic.unknowns`, times start at the first frame used."""
-        batch = len(next(iter(values.values())))
+        """Simulate a batch; `values` holds (B,) arrays by the names of `elastic_residuals.unknowns`, time starts at the first frame."""
+        batch = len(values["youngs_modulus"])
 
         def vector(name: str, fallback: np.ndarray) -> np.ndarray:
             return np.stack([values.get(f"{name}_{a}", np.full(batch, fallback[k])) for k, a in enumerate(AXES)], -1)
 
-        offset = 0.0 if self.plane is None else self.plane.offset
-        params = Params.of(
-            self.scene,
-            youngs_modulus=values["youngs_modulus"],
-            poisson_ratio=values["poisson_ratio"],
-            density=self.density,
-            gravity=self.gravity,
-            offset=offset + values.get("ground_height", np.zeros(batch)),
-            friction=values.get("friction", np.zeros(batch)),
-            size=values.get("size", np.ones(batch)),
-        )
+        params = self.params(values)
         state = start(
             self.scene,
             params,
@@ -58,6 +48,19 @@ class Motion:
             angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
         )
         return rollout(params, self.scene, state, time, steps=self.steps(params, time))
+
+    def params(self, values: dict[str, np.ndarray]) -> Params:
+        """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""
+        return Params.of(
+            self.scene,
+            youngs_modulus=values["youngs_modulus"],
+            poisson_ratio=values["poisson_ratio"],
+            density=self.density,
+            gravity=self.gravity,
+            offset=(0.0 if self.plane is None else self.plane.offset) + values.get("ground_height", np.zeros(1)),
+            friction=values.get("friction", 0.0),
+            size=values.get("size", 1.0),
+        )
 
     def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import AXES, VECTORS, Motion
-from video2phys.parameters.elastic_residuals import CHANNELS, NAMES, Measured
+from video2phys.parameters.elastic_fit import Fit
+from video2phys.parameters.elastic_motion import AXES, VECTORS
+from video2phys.parameters.elastic_residuals import CHANNELS, NAMES
 from video2phys.parameters.elastic_silhouette import center_error, overlap
 from video2phys.parameters.elastic_start import rotation_part
 from video2phys.simulate.materials.elastic import Law
-from video2phys.solve.covariance import correlation, parameters
+from video2phys.solve.covariance import correlation, parameters, spread
 from video2phys.solve.levenberg import Estimate
 from video2phys.solve.space import Space
 from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict
 
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
-NUISANCES = ("size", "ground_height", *(f"position_{a}" for a in AXES))
+MISFIT = 2.0  # standard deviations, root mean square
+NUISANCES = ("size", "ground_height", "extrapolation", *(f"position_{a}" for a in AXES))
 
 
 def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tuple[Parameter, ...]:
@@ -41,10 +43,7 @@ def result(
     frames: Frames,
     body: Body,
     states: StateTrack,
-    measured: Measured,
-    motion: Motion,
-    estimate: Estimate,
-    space: Space,
+    fit: Fit,
     law: Law,
     density: Parameter,
     plane: Plane | None,
@@ -53,19 +52,24 @@ def result(
     warnings: tuple[str, ...],
 ) -> Parameters:
     """Simulate the fit once more through all frames and compare it with the video."""
+    motion, estimate, values, refinement = fit.motion, fit.estimate, fit.values, fit.refinement
     T, first = len(frames.time), motion.begin.frame
-    values = dict(zip(space.names, estimate.values[:, None], strict=True))
-    track = motion.track(values, measured.time)
+    track = motion.track(values, fit.measured.time)
     x, F = track.position[:, 0], track.deformation[:, 0]
     center, gradient = motion.readout(x, F)
+    surface, matter = motion.surface.move(x, F), motion.matter.move(x, F)
+    if refinement is not None:
+        factor = float(values["extrapolation"][0])
+        center, gradient = center + factor * refinement.state[:, :3], gradient + factor * refinement.state[:, 3:].reshape(-1, 3, 3)
+        surface, matter = surface + factor * refinement.surface, matter + factor * refinement.matter
     ok = np.isfinite(center).all(1)
     position, rotation = np.full((T, 1, 3), np.nan), np.tile([1.0, 0, 0, 0], (T, 1, 1))
     particle, vertices = np.full((T, len(body.particle), 3), np.nan), np.full((T, len(body.vertices), 3), np.nan)
     position[first:, 0] = center
     rotation[np.flatnonzero(ok) + first, 0] = quaternion(rotation_part(gradient[ok]))
-    particle[first:], vertices[first:] = motion.matter.move(x, F), motion.surface.move(x, F)
+    particle[first:], vertices[first:] = matter, surface
     gap = np.full((T, CHANNELS), np.nan)
-    gap[first:] = measured.state - np.concatenate([center, gradient.reshape(-1, 9)], 1)
+    gap[first:] = fit.measured.state - np.concatenate([center, gradient.reshape(-1, 9)], 1)
     train, heldout = split
     seen = states.position[:, 0]
     residual = {
@@ -84,9 +88,12 @@ def result(
         )
     if not ok.all():
         warnings = (*warnings, "the simulation of the fitted body did not reach the last frame")
+    if estimate.status is not Status.UNSTABLE and spread(estimate, CHANNELS).chi2 > MISFIT**2:
+        warnings = (*warnings, f"the motion differs from the model's by more than {MISFIT:g} times the expected error: the interior, the "
+                    "material or the contact may not be what was assumed")  # fmt: skip
     return Parameters(
-        "elastic", estimate.status, table(estimate, space, law, density), frames.time, train, heldout, position, rotation, particle,
-        {k: v for k, v in residual.items() if v is not None}, gap, NAMES, correlation(estimate), space.names, states.unit,
+        "elastic", estimate.status, table(estimate, fit.space, law, density), frames.time, train, heldout, position, rotation, particle,
+        {k: v for k, v in residual.items() if v is not None}, gap, NAMES, correlation(estimate), fit.space.names, states.unit,
         ground=plane, gravity=motion.gravity, notes=notes, warnings=warnings,
     )  # fmt: skip
 

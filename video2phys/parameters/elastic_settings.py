@@ -16,7 +16,9 @@ class ElasticSettings(BaseModel):
     youngs_modulus_min: float = Field(1e3, gt=0, description="[Pa] lower bound of the stiffness.")
     youngs_modulus_max: float = Field(1e7, gt=0, description="[Pa] upper bound of the stiffness; the step shrinks with its square root.")
     poisson_ratio_max: float = Field(0.49, gt=0, lt=0.5, description="Upper bound of Poisson's ratio.")
-    scan_particles: int = Field(600, ge=64, description="Particles of the coarse scan over the stiffness.")
-    particles: int = Field(2000, ge=64, description="Particles of the fit, eight a grid cell.")
+    particles: int = Field(4000, ge=512, description="Most particles of the fit, eight a grid cell; the search uses fewer.")
+    effort: float = Field(
+        6e6, gt=0, description="Particle steps that one simulation of the fit may take; stiff bodies get fewer particles."
+    )
     max_steps: int = Field(20, ge=1, description="Most steps of the fit on each window of frames.")
     heldout_share: float = Field(1 / 3, gt=0, lt=0.9, description="Last share of the frames, predicted and not fitted.")

@@ -11,7 +11,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.materials.elastic import Law, wave_speed
 from video2phys.types import check
 
-COURANT = 0.3  # cells a pressure wave may cross in a step; the contact layer and compression stiffen beyond the rest speed
+COURANT = 0.5  # cells a pressure wave may cross in a step; soft bodies in hard impacts failed from 0.7 on (compression stiffens them)
 STICKY = 1e6  # a friction coefficient that holds whatever touches; infinity is not safe under fast floating-point arithmetic
 Vector = tuple[float, float, float]
 ROOM = 4  # the grid box may grow to this many times its size at rest before a rollout counts as failed
