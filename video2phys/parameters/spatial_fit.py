@@ -17,6 +17,7 @@ from video2phys.parameters.spatial_solid import Solid
 from video2phys.parameters.spatial_start import free_frames, state
 from video2phys.parameters.spatial_track import Track
 from video2phys.progress import Progress, silent
+from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.space import Free, Space
 from video2phys.types import Plane, Status
@@ -24,7 +25,7 @@ from video2phys.types import Plane, Status
 FIRST = 4  # frames after the first contact that the first contact fit sees: enough to know the state after it
 GROWTH = 1.4  # of the number of frames, per window
 SHORTEST = 5  # frames of a segment: 12 numbers of a state from 6 a frame, and some to spare
-BREAKS = 4.0  # [standard errors] excess of the newest frames' mean square residual at which a prediction has broken down
+RESTART_AT = 5.0  # times the measured sigma: the prediction then says nothing beside the measurement
 STARTS, CARRIED = 16, 6  # explanations refined at the first contact, and carried on
 ALIKE = {"friction": 0.03, "restitution": 0.03, "contact_time": 0.15}  # relative for contact_time: closer explanations are one
 RESTART = 24.0  # [sigma^2] price of the 12 numbers of a restart when explanations are compared (Akaike 1974: two for each)
@@ -102,6 +103,7 @@ def touches(name: str) -> bool:
 def _first_contact(model: Model, contact: dict[str, Free], start: np.ndarray, free: int, flight: Estimate | None) -> list[Fit]:
     """The best explanations of the first contact, from a grid over the contact parameters."""
     space = model.space(contact, start[None])
+    model = model.weighed(space.names, space.to_physical(space.start))
     residual = model.residuals(space.names)
     points = np.repeat(np.array([f.start for f in space.free])[None], np.prod([len(g) for g in GRID.values()]), 0)
     for point, values in zip(points, product(*GRID.values()), strict=True):
@@ -135,26 +137,34 @@ def _alike(a: Fit, b: Fit) -> bool:
 
 
 def _extend(now: Fit, contact: dict[str, Free], last: int) -> Fit:
-    """Frames up to `last`; a restart where they cannot be fitted from the state that served so far."""
-    old = now.model.segments[-1]
+    """Frames up to `last`; restarts where the data know the state much better than the prediction does."""
     longer = _refit(now.model.until(last), now, now.states, contact, STEPS)
-    first = old.last + 1
-    if not _broken(longer, first, last) or first - old.first < SHORTEST or last + 1 - first < SHORTEST:
-        return longer
-    parted = now.model.restarted(first, last)
-    fresh = state(now.model.track.part(slice(first, first + FIRST)), now.model.gravity)
-    again = _refit(parted, now, np.concatenate([now.states, fresh[None]]), contact, STEPS)
-    return min(longer, again, key=lambda f: f.price)
+    while (first := _restart(longer)) is not None:
+        parted = longer.model.restarted(first, last)
+        track, before = longer.model.track, longer.model.until(first)
+        end = before.rollout(longer.space.names, longer.estimate.values[None])[-1].at(-1)
+        ahead = np.concatenate([end.position[0], quaternions.between(end.rotation[0], track.rotation[first]), end.velocity[0], end.spin[0]])
+        seen = state(track.part(slice(first, first + FIRST)), longer.model.gravity)
+        tries = [_refit(parted, longer, np.concatenate([longer.states, fresh[None]]), contact, STEPS) for fresh in (ahead, seen)]
+        longer = min(tries, key=lambda f: f.price)
+    return longer
 
 
-def _broken(fit: Fit, first: int, last: int) -> bool:
-    """Whether frames first..last miss by clearly more than the noise. A mean of n squares scatters by sqrt(2 / n)."""
-    rows = fit.estimate.residual[6 * first : 6 * (last + 1)]
-    return not (rows**2).mean() < fit.noise * (1 + BREAKS * np.sqrt(2 / len(rows)))
+def _restart(now: Fit) -> int | None:
+    """The first frame of the last segment between impacts at which the prediction errs more than RESTART_AT times the measurement."""
+    segment, error = now.model.segments[-1], now.model.errors[-1]
+    part = now.model.track.part(slice(segment.first, segment.last + 1))
+    blind = (error.position / part.position_sigma.min(-1) > RESTART_AT) | (error.turn / part.rotation_sigma.min(-1) > RESTART_AT)
+    quiet = ~error.struck & ~np.append(error.struck[1:], True)
+    k = np.arange(len(part))
+    able = np.flatnonzero(blind & quiet & (k >= FIRST) & (k <= len(part) - FIRST))
+    return segment.first + int(able[0]) if len(able) else None
 
 
 def _refit(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int) -> Fit:
+    """Weigh the model by its errors at the start, fit, weigh anew."""
     moved = {n: replace(f, start=float(np.clip(now.contact[n], f.lower, f.upper)), center=f.start) for n, f in contact.items()}
     space = model.space(moved, states)
-    estimate = levenberg(model.residuals(space.names), space, max_steps=steps, probe=False)
-    return replace(now, model=model, space=space, estimate=estimate)
+    weighed = model.weighed(space.names, space.to_physical(space.start))
+    estimate = levenberg(weighed.residuals(space.names), space, max_steps=steps, probe=False)
+    return replace(now, model=weighed, space=space, estimate=estimate)

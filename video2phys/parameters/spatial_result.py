@@ -101,7 +101,7 @@ def _rms(rows: np.ndarray) -> float:
 def _scalars(found: Fit) -> list[Parameter]:
     """Friction, restitution, ..., with intervals that cover rival explanations, and what free flight cannot tell."""
     told = {p.name: p for p in parameters(found.estimate, found.space, LAWS, channels=6)}
-    factor = spread(found.estimate, 6).factor
+    factor = max(spread(found.estimate, 6).chi2, 1.0)
     out = []
     for name in ("friction", "restitution", "contact_time", "ground_height"):
         if name not in told:

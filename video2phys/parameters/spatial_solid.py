@@ -21,8 +21,8 @@ class Solid:
     inertia: np.ndarray  # [length unit^2] (3, 3) per unit mass about the centre
     volume: float  # [length unit^3]
 
-    def varied(self, given: dict[str, np.ndarray], repeat: int) -> tuple[np.ndarray, np.ndarray]:
-        """Centre (R B, 3) and inertia (R B, 3, 3) with the free values in `given`, each (B,): center_x.., inertia_xx.. per unit mass."""
+    def varied(self, given: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Centre (B, 3) and inertia (B, 3, 3) with the free values in `given`, each (B,): center_x.., inertia_xx.. per unit mass."""
         if "center_x" not in given and "inertia_xx" not in given:
             return self.centre[None], self.inertia[None]
         B = len(next(iter(given.values())))
@@ -32,7 +32,7 @@ class Solid:
             if f"inertia_{name}" in given:
                 i, j = ("xyz".index(a) for a in name)
                 J[:, i, j] = J[:, j, i] = given[f"inertia_{name}"]
-        return np.tile(centre, (repeat, 1)), np.tile(J, (repeat, 1, 1))
+        return centre, J
 
 
 def solid(body: Body) -> Solid:

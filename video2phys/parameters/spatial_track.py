@@ -35,6 +35,14 @@ class Track:
     def part(self, which: slice | np.ndarray) -> Track:
         return replace(self, **{name: a[which] for name, a in vars(self).items()})
 
+    def widened(self, position: np.ndarray, turn: np.ndarray) -> Track:
+        """With errors (N,) added in quadrature to the sigma of every axis."""
+        return replace(
+            self,
+            position_sigma=np.hypot(self.position_sigma, position[:, None]),
+            rotation_sigma=np.hypot(self.rotation_sigma, turn[:, None]),
+        )
+
     @property
     def speed(self) -> float:
         """[length unit/s] a fast speed of this track: the 90th percentile over frames."""

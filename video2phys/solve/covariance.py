@@ -2,8 +2,9 @@
 
 The formal covariance is that of residuals with unit variance. It is multiplied by
 - the reduced chi-square, never below 1: a model that misses the data by more than their sigma is not certain of itself;
-- the integrated autocorrelation time of the residuals, never below 1: neighbouring frames that err alike count once
-  (effective sample size n / tau; Sokal 1997).
+- an autocorrelation time, never below 1: neighbouring frames that err alike count once (effective sample size n / tau;
+  Sokal 1997). It is taken per parameter, of the shares (A^-1 J^T)_t r_t that the frames have in its value, so that frames
+  which say nothing of it, such as those of a body at rest, do not count.
 
 Verdicts: a parameter is
 - at bound: it lies on a bound and the data push it outwards; its interval is one-sided;
@@ -35,13 +36,13 @@ class Spread:
     """How the formal covariance is widened."""
 
     chi2: float  # reduced chi-square
-    tau: float  # integrated autocorrelation time of the residuals, in samples
-    dof: float  # effective degrees of freedom
+    tau: np.ndarray  # (P,) autocorrelation time of the frames' shares in each parameter, in frames
+    dof: float  # degrees of freedom
 
     @property
-    def factor(self) -> float:
-        """Multiplies the formal covariance."""
-        return max(self.chi2, 1.0) * max(self.tau, 1.0)
+    def factor(self) -> np.ndarray:
+        """(P,) multiplies the formal variances."""
+        return max(self.chi2, 1.0) * self.tau
 
 
 def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = None) -> Spread:
@@ -50,27 +51,32 @@ def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = No
     `pushed` (P,) bool: parameters that a bound holds back. What they would mend without it is taken off the residual first,
     else the misfit that the bound causes would pass for noise.
     """
-    r = estimate.residual
+    r, J = estimate.residual, estimate.jacobian
     if pushed is not None and pushed.any():
-        J = estimate.jacobian[:, pushed]
-        r = r - J @ np.linalg.lstsq(J, r, rcond=None)[0]
-    used = int(np.isfinite(np.diag(estimate.covariance)).sum())
-    moving = r[np.abs(r) > 0] if len(r) else r  # a masked measurement is an exact zero and carries no information
-    tau = autocorrelation_time(r.reshape(-1, channels) if channels and len(r) % max(channels, 1) == 0 else r[:, None])
-    dof = len(moving) / tau - used
-    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, max(dof, 1.0))
+        r = r - J[:, pushed] @ np.linalg.lstsq(J[:, pushed], r, rcond=None)[0]
+    known = np.isfinite(np.diag(estimate.covariance))
+    used = int(known.sum())
+    moving = r[np.abs(r) > 0]  # a masked measurement is an exact zero and carries no information
+    inverse = np.where(known[:, None] & known[None], estimate.covariance, 0.0)
+    shares = (J @ inverse) * r[:, None]  # (M, P)
+    if channels > 1 and len(r) % channels == 0:
+        shares = shares.reshape(-1, channels, len(known)).sum(1)
+    tau = np.array([autocorrelation_time(s[:, None]) for s in shares.T])
+    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, float(max(len(moving) - used, 1)))
 
 
 def autocorrelation_time(series: np.ndarray) -> float:
-    """1 + 2 sum of the autocorrelations of (T, C), averaged over channels, up to the first one inside the noise 2 / sqrt(n)."""
+    """1 + 2 sum of the autocorrelations of (T, C), summed over channels, up to the first one under half the noise, 0.5 / sqrt(n).
+
+    n is the number of samples that matter, (sum x^2)^2 / sum x^4.
+    """
     x = np.asarray(series, float)
-    n = x.shape[0]
     power = (x**2).sum()
-    if n < 8 or power <= 0:
+    if x.shape[0] < 8 or not power > 0:
         return 1.0
-    noise = 2 / np.sqrt(max((np.abs(x) > 0).sum(), 1))
+    noise = 0.5 / np.sqrt(power**2 / (x**4).sum())
     tau = 1.0
-    for lag in range(1, n // 3):
+    for lag in range(1, x.shape[0] // 3):
         rho = (x[lag:] * x[:-lag]).sum() / power
         if rho < noise:
             break

@@ -11,7 +11,7 @@ A step of length h goes from event to event:
 2. Points that touch get the forces which keep their normal velocity at the end of the step from being inward, by the same
    solver; sliding, sticking, rolling and torsion follow from several points.
    Where contact is compliant (omega > 0), 1 is left out and the normal velocity of a touching point follows a damped
-   oscillator instead, gap'' = -2 zeta omega gap' - omega^2 gap + g.n, without adhesion, in steps of a fraction of its period;
+   oscillator instead, gap'' = -2 zeta omega gap' - omega^2 gap + (g + w x (w x r)).n, without adhesion, in steps of a fraction of its period;
    slip decays by the same damper, u' = -2 zeta omega u, as far as Coulomb's cone lets it (regularised friction).
 3. The body advances. If a point that did not touch would end below the plane, the moment of its impact is found as a
    root (regula falsi, Illinois) and the step is cut there.
@@ -134,7 +134,8 @@ def kernels() -> SimpleNamespace:
                 to = vec3(0.0)
                 fade = ti.min(ti.max(approach / settle - 1, 0.0), 1.0)
                 if omega > 0:
-                    after = decay * (-approach * (wave - zeta * omega * swing) - (omega * omega * gap[b, i] - load) * swing)
+                    bent = load + w.cross(w.cross(r)).dot(normal)
+                    after = decay * (-approach * (wave - zeta * omega * swing) - (omega * omega * gap[b, i] - bent) * swing)
                     to = after * normal + decay * decay * (u + approach * normal)
                     if approach > settle and which[b, count] != i:
                         hard += 1
@@ -253,7 +254,12 @@ def kernels() -> SimpleNamespace:
              hits: flags, gravity_in: d2, normal_in: d2, offset_in: d1, mass_in: d1, centre_in: d2, inverse_in: d3,
              friction: d1, restitution: d1, drag_in: d1, omega_in: d1, zeta_in: d1, settle: real, touch_in: d1,
              gap: d2, arms: d3, levers: d3, goal: d3, blow: d3, force: d3, which: flags):  # fmt: skip
-        for b in range(position.shape[0]):
+        # the CPU back-end gives a thread 512 iterations at least, so only every 512th does work: one body each
+        ti.loop_config(block_dim=64)
+        for slot in range(position.shape[0] * 512):
+            if slot % 512 != 0:
+                continue
+            b = slot // 512
             radii = vec3(radii_in[0], radii_in[1], radii_in[2])
             g = vec3(gravity_in[b, 0], gravity_in[b, 1], gravity_in[b, 2])
             normal = vec3(normal_in[b, 0], normal_in[b, 1], normal_in[b, 2])
