@@ -13,13 +13,14 @@ import yaml
 
 @dataclass(frozen=True)
 class Truth:
-    """A known value and how an error against it is counted."""
+    """A known value, how an error against it is counted, and the range that a good result lies in."""
 
     name: str
     value: float | None
     kind: Literal["relative", "log10", "absolute"] = "relative"
     component: int | None = None
     obj: int | None = None
+    wanted: tuple[float, float] | None = None
 
     def error(self, value: float) -> float:
         """Signed error of `value`."""
@@ -29,12 +30,35 @@ class Truth:
         return value - self.value if self.kind == "absolute" else value / self.value - 1
 
 
+def near(name: str, value: float, share: float) -> Truth:
+    """A value that a good result meets within `share` of it."""
+    return Truth(name, value, wanted=(value * (1 - share), value * (1 + share)))
+
+
+def close(name: str, value: float, gap: float) -> Truth:
+    """A value that a good result meets within `gap`, in its own unit."""
+    return Truth(name, value, "absolute", wanted=(value - gap, value + gap))
+
+
+FRICTION = Truth("friction", 0.325, wanted=(0.29, 0.36))
 # Stated or measured by the sources of the real captures (../shared/data/real/README.md).
 REAL = {
-    "sliding_block_R1": [Truth("friction", 0.325), Truth("acceleration_px", 345.0), Truth("slope", 21.96, "absolute")],
-    "sliding_block_R4": [Truth("friction", 0.325), Truth("acceleration_px", 890.0), Truth("slope", 29.09, "absolute")],
-    "projectile_30deg": [Truth("launch_speed", 2.726), Truth("launch_angle", 30.0, "absolute"), Truth("px_per_m", 316.0)],
-    "ball_drop": [Truth("gravity", 9.81)],
+    "sliding_block_R1": [FRICTION, near("acceleration_px", 345.0, 0.03), close("slope", 21.96, 1.0)],
+    "sliding_block_R4": [FRICTION, near("acceleration_px", 890.0, 0.03), close("slope", 29.09, 1.0)],
+    "projectile_30deg": [near("launch_speed", 2.726, 0.05), close("launch_angle", 30.0, 2.0), Truth("px_per_m", 316.0)],
+    "ball_drop": [near("gravity", 9.81, 0.15)],
+    "puck_collision": [Truth("restitution", None, wanted=(0.3, 1.0)), Truth("mass_ratio", 1.0), Truth("momentum_balance", 1.0)],
+}
+SAME = (("friction", "sliding_block_R1", "sliding_block_R4"),)  # one block on one plank, filmed twice
+
+# The same sources' facts that pixels cannot tell, for copies of those captures that come without their capture.yaml.
+FACTS = {
+    "sliding_block_R1": "fps: 240\ncamera: {mode: planar, px_per_m: 460}\nground: {incline_deg: 21.96}\n",
+    "sliding_block_R4": "fps: 240\ncamera: {mode: planar, px_per_m: 460}\nground: auto\n",
+    "projectile_30deg": "fps: 240\ncamera: {mode: planar, scale: gravity}\nground: none\n",
+    "ball_toss": "camera: {mode: planar, scale: gravity}\nground: none\n",
+    "ball_drop": "fps: 120\ncamera: {mode: planar}\nobject: {diameter: 0.04}\n",
+    "puck_collision": "fps: 240\ncamera: {mode: planar}\ngravity: none\nground: none\nobjects: 2\n",
 }
 
 

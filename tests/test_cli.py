@@ -102,6 +102,9 @@ def test_mistakes_are_two_lines(tmp_path: Path) -> None:
     refused(call("run", tmp_path, "--until", "paint", "--dry-run"), 3, "'paint' is no stage")
     refused(call("run", tmp_path, "--device", "abacus"), 3, "'abacus' is no device")
     refused(call("run", tmp_path, "--set", "states.kindd=pose"), 3, "states.kindd is not a setting")
+    refused(call("run", tmp_path, "--set", "parameters.max_steps=["), 3, "'[' is no value")
+    refused(call("run", tmp_path, "--set", "=3"), 3, "no name before '='")
+    refused(call("run", tmp_path, "-o", "/proc/none", "-q"), 3, "cannot be made")
     refused(call("show", tmp_path), 3, "is no run folder")
     refused(call("init", tmp_path / "none"), 3, "is no folder")
 

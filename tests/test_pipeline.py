@@ -145,11 +145,24 @@ def test_a_run_folder_belongs_to_one_capture(tmp_path: Path, capture: Path, coun
         Run.open(capture, other)
 
 
-def test_two_runs_do_not_share_a_folder(tmp_path: Path, capture: Path) -> None:
-    with Run.open(tmp_path / "run", capture) as run:
-        (run.folder / ".lock").write_text("1")  # process 1 is always alive
-        with pytest.raises(BadInput, match="process 1 is running"), Run.open(tmp_path / "run", capture):
-            pass
+def test_two_runs_do_not_share_a_folder(tmp_path: Path, capture: Path, counted: list[str]) -> None:
+    with (
+        Run.open(tmp_path / "run", capture),
+        pytest.raises(BadInput, match="another run is at work"),
+        Run.open(tmp_path / "run", capture),
+    ):
+        pass
+    (tmp_path / "run/.lock").write_text("1")  # what a killed run leaves: its number may be another process's by now
+    go(tmp_path, capture, Config())
+    assert counted == list(STAGE_NAMES)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_that_can_be_no_folder(tmp_path: Path, capture: Path, place: str) -> None:
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(BadInput, match=r"is a file|cannot be made"), Run.open(tmp_path / place, capture):
+        pass
+    assert (tmp_path / "file").read_text() == "kept"
 
 
 def test_the_record_tells_device_and_times(tmp_path: Path, capture: Path, counted: list[str]) -> None:

@@ -48,6 +48,8 @@ def _system(error: OSError) -> BadInput | None:
         return BadInput(f"the disk is full{where}.", fix="Free space or choose another folder with -o, then run the same command again.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return BadInput(f"no permission to read or write{where}.", fix="Choose another folder with -o, or change its permissions.")
+    if error.errno in (errno.EIO, errno.ENODEV, errno.ESTALE):
+        return BadInput(f"the disk does not answer{where}: {error.strerror}.", fix="Check the disk, then run the same command again.")
     return None
 
 

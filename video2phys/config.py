@@ -38,9 +38,13 @@ def resolve(file: Path | None = None, overrides: list[str] | None = None, start:
         tree = _merge(tree, _read(file))
     for item in overrides or []:
         key, mark, value = item.partition("=")
-        if not mark:
-            raise BadInput(f"--set {item} has no '='.", fix="Write --set section.setting=value, e.g. --set parameters.max_steps=50.")
-        nested: Any = yaml.safe_load(value)
+        if not mark or not key.strip(". "):
+            what = "no '='" if not mark else "no name before '='"
+            raise BadInput(f"--set {item} has {what}.", fix="Write --set section.setting=value, e.g. --set parameters.max_steps=50.")
+        try:
+            nested: Any = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise BadInput(f"--set {item}: '{value}' is no value.", fix="Close its brackets and quotes.") from error
         for part in reversed(key.strip().split(".")):
             nested = {part: nested}
         tree = _merge(tree, nested)

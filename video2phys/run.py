@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from video2phys import store
 from video2phys.config import STAGE_NAMES
 from video2phys.errors import BadInput
@@ -31,6 +33,7 @@ class Run:
     def __init__(self, folder: Path, capture: Path) -> None:
         self.folder, self.capture = folder, capture
         self._digest = ""
+        self._lock: FileLock | None = None
 
     @staticmethod
     def open(folder: Path, capture: Path | None = None) -> Run:
@@ -48,24 +51,30 @@ class Run:
             raise BadInput(f"there is no capture at {capture}.", fix="Give a folder of video, or a video file.")
         if recorded is not None and Path(recorded) != capture:
             raise BadInput(f"{folder} holds the run of another capture, {recorded}.", fix="Choose another folder with -o.")
+        if folder.exists() and not folder.is_dir():
+            raise BadInput(f"{folder} is a file, and a run needs a folder.", fix="Choose another folder with -o.")
         if folder.exists() and recorded is None and any(p.name != ".lock" for p in folder.iterdir()):
             raise BadInput(f"{folder} is not empty and is no run folder.", fix="Choose another folder with -o.")
         return Run(folder.resolve(), capture)
 
     def __enter__(self) -> Run:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = self.folder / ".lock"
-        holder = lock.read_text().strip() if lock.exists() else ""
-        if holder.isdigit() and int(holder) != os.getpid() and _alive(int(holder)):
-            raise BadInput(f"process {holder} is running in {self.folder}.", fix="Wait for it, or choose another folder with -o.")
-        lock.write_text(str(os.getpid()))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:  # a file on the way, or a place like /proc
+            raise BadInput(f"the folder {self.folder} cannot be made.", fix="Choose another folder with -o.") from error
+        self._lock = FileLock(self.folder / ".lock")
+        try:
+            self._lock.acquire(timeout=0)  # the system drops it when the process dies, however it dies
+        except Timeout:
+            raise BadInput(f"another run is at work in {self.folder}.", fix="Wait for it, or choose another folder with -o.") from None
         for name in STAGE_NAMES:  # what a killed run left half-written
             shutil.rmtree(self._part(name), ignore_errors=True)
             shutil.rmtree(self._old(name), ignore_errors=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        (self.folder / ".lock").unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock.release()
 
     def _part(self, name: str) -> Path:
         return self.folder / f".{name}.part"
@@ -139,16 +148,6 @@ class Run:
             place.rename(old)
         part.rename(place)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _hash(file: Path) -> str:
