@@ -107,6 +107,32 @@ def test_free_fall_with_a_scale_gives_gravity():
     assert inside(got.get("gravity"), G) and not got.warnings
 
 
+def aslant(pixels, *, yaw=0.0, pitch=0.0, focal=700.0):
+    """What a pinhole camera shows of a plane that stands turned by yaw, then pitch [deg], about the point at its centre."""
+    a, b = np.radians([yaw, pitch])
+    right = np.array([np.cos(a), 0.0, np.sin(a)])  # x, z of the picture, depth
+    up = np.array([-np.sin(a) * np.sin(b), np.cos(b), np.cos(a) * np.sin(b)])
+    place = pixels @ np.array([right, up]) + [0.0, 0.0, focal]
+    return focal * place[..., :2] / place[..., 2:]
+
+
+@pytest.mark.parametrize(("yaw", "pitch"), [(6.0, 0.0), (-6.0, 3.0), (0.0, -6.0)])
+def test_flight_seen_by_a_camera_that_is_not_square(yaw, pitch):
+    times, pixels = throw(7)
+    got = found(times, aslant(pixels, yaw=yaw, pitch=pitch), About(gravity=DOWN, unit="px", scale="gravity"))
+    assert inside(got.get("launch_speed"), 2.7) and inside(got.get("launch_angle"), 30)
+    assert inside(got.get("px_per_m"), 300)
+    assert got.residual["heldout_px"] < 1.0
+
+
+def test_free_fall_under_perspective_gives_gravity_and_says_so():
+    times, pixels = throw(8, angle=-90, speed=1.0, ppm=500, fps=120, frames=60, start=(0.0, 550.0))
+    about = About(gravity=DOWN, ground_auto=True, px_per_m=500.0)
+    got = found(times, aslant(pixels, pitch=-8.0, focal=1200.0), about, size=(300, 1200))
+    assert inside(got.get("gravity"), G) and abs(got.get("gravity").value / G - 1) < 0.05
+    assert any("perspective" in w for w in got.warnings)
+
+
 def test_free_fall_names_the_factor_of_undeclared_slow_motion():
     times, pixels = throw(4, angle=90, speed=1.0, ppm=400)
     got = found(times * 4, pixels, About(gravity=DOWN, ground_auto=True, px_per_m=400.0))

@@ -4,6 +4,10 @@ The parabola's acceleration is g in px/s^2. With scale "gravity" it gives px per
 Launch is the moment the flight begins. Where the object was already seen before, that is the first frame of the parabola; where
 it comes in at the border, it began between the moment the path crosses the border and the first frame that shows it: the middle
 is reported, and both ends lie in the interval. Elsewhere it is the first frame that shows it.
+
+No camera looks exactly square at the plane of motion. Turned by a few degrees it shows a parabola slightly bent, which a fit without
+such a turn takes for another acceleration: both turns are unknowns with priors. A straight path does not tell perspective from
+acceleration alone, and the interval then says so.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Verdict
 
 ROLL_SIGMA = float(np.radians(1.0))  # a camera levelled by eye or held by hand
+SLANT_SIGMA = float(np.radians(5.0))  # a camera aimed by eye, at a plane of motion chosen by hand
 STANDARD = 9.81  # [m/s^2]
+SHOWS = 0.03  # change of scale along the path that a reader should know of
 NEAR_BORDER = 0.1  # of the picture's longer side: an object first seen after less way than this from the border came in there
 
 
@@ -43,8 +49,11 @@ class Launch:
         return f"entered the picture in flight between {self.earliest:.3f} and {self.latest:.3f} s"
 
 
-def law(phase: Phase, scale: Scale, gravity: float) -> Law:
-    """Unknowns of a flight that begins with `phase`; gravity [m/s^2] is fixed without a scale, and free with one."""
+def law(phase: Phase, scale: Scale, gravity: float, focal: float) -> Law:
+    """Unknowns of a flight that begins with `phase`; gravity [m/s^2] is fixed without a scale, and free with one.
+
+    `focal` [px] need only be about right: it turns the spread of the camera's angles into one of the picture's scale.
+    """
     start = phase.span[0]
     at, v0 = phase.position_at(start), phase.velocity_at(start)
     pull = float(np.hypot(*phase.acceleration))
@@ -55,12 +64,19 @@ def law(phase: Phase, scale: Scale, gravity: float) -> Law:
         Free("vz", "px/s", float(v0[1])),
         Free("roll", "rad", 0.0, -0.5, 0.5, prior=ROLL_SIGMA, step=1e-5),
     )
+    turns = tuple(Free(n, "rad", 0.0, -1.0, 1.0, prior=SLANT_SIGMA, step=1e-5) for n in ("yaw", "pitch"))
     if scale.known:
         free = (Free("gravity", "m/s^2", pull / scale.px_per_m), Free("scale", "1", 1.0, 0.05, 20.0, prior=scale.sigma, step=1e-5))
-        space = Space((*place, *free))
-        return Law(space, lambda v, t: _fly(t, start, v[:, :4], v[:, 5] * v[:, 6] * scale.px_per_m, v[:, 4]))
-    space = Space((*place, Free("px_per_m", "px/m", pull / gravity)))
-    return Law(space, lambda v, t: _fly(t, start, v[:, :4], v[:, 5] * gravity, v[:, 4]))
+        space = Space((*place, *free, *turns))
+        return Law(space, lambda v, t: _seen(_fly(t, start, v[:, :4], v[:, 5] * v[:, 6] * scale.px_per_m, v[:, 4]), v[:, 7:], focal))
+    space = Space((*place, Free("px_per_m", "px/m", pull / gravity), *turns))
+    return Law(space, lambda v, t: _seen(_fly(t, start, v[:, :4], v[:, 5] * gravity, v[:, 4]), v[:, 6:], focal))
+
+
+def _seen(path: np.ndarray, turns: np.ndarray, focal: float) -> np.ndarray:
+    """`path` (B, T, 1, 2) [px, scale of the picture's centre] as a camera turned by yaw and pitch (B, 2) [rad] shows it."""
+    depth = 1 + (path * np.tan(turns)[:, None, None] / focal).sum(-1, keepdims=True)
+    return path / np.maximum(depth, 0.1)
 
 
 def _fly(time: np.ndarray, start: float, place: np.ndarray, size: np.ndarray, roll: np.ndarray) -> np.ndarray:
@@ -94,7 +110,9 @@ def launch(phase: Phase, before: Phase | None, first_frame: float, gap: float, h
     return Launch(float(past[entry]), start, False)
 
 
-def report(fit: Fit, phase: Phase, began: Launch, scale: Scale, gravity: float) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+def report(
+    fit: Fit, phase: Phase, began: Launch, scale: Scale, gravity: float, focal: float
+) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
     """Parameters (launch, scale or gravity, roll of the camera) and warnings."""
     back = began.time - phase.span[0]
     unsure = 0.475 * (began.latest - began.earliest)  # half of the middle 95 % of a moment equally likely anywhere between
@@ -123,18 +141,29 @@ def report(fit: Fit, phase: Phase, began: Launch, scale: Scale, gravity: float) 
     if not slow:
         result.append(Parameter("launch_angle", *_spread("deg", angle), verdict(*angle, 30.0), f"above the horizontal; {when}"))
     roll = fit.of("roll", 180 / np.pi)
-    warnings: tuple[str, ...] = ()
+    warnings = _perspective(fit, phase, focal)
     if scale.known:
         g = fit.of("gravity")
         result.append(Parameter("gravity", *_spread("m/s^2", g), verdict(*g), "free fall, no drag", "a check: it is not used elsewhere"))
         ppm = fit.of("scale", scale.px_per_m)
         result.append(Parameter("px_per_m", *_spread("px/m", ppm), Verdict.GIVEN, scale.source))
-        warnings = check_rate(*g)
+        warnings += check_rate(*g)
     else:
         ppm = fit.of("px_per_m")
         result.append(Parameter("px_per_m", *_spread("px/m", ppm), verdict(*ppm), f"g = {gravity:g} m/s^2"))
     result.append(Parameter("camera_roll", *_spread("deg", roll), verdict(*roll, 4.0), "gravity's direction in the picture"))
     return tuple(result), warnings
+
+
+def _perspective(fit: Fit, phase: Phase, focal: float) -> tuple[str, ...]:
+    """A warning where the path itself shows that the camera does not look square at it."""
+    told = [fit.of(name) for name in ("yaw", "pitch")]
+    ends = fit.law.at(fit.values, np.array(phase.span))[:, 0]
+    depth = 1 / (1 - ends @ np.tan([turn for turn, _ in told]) / focal)
+    change = float(abs(depth[1] / depth[0] - 1))
+    if change < SHOWS or all(band[0] <= 0 <= band[1] for _, band in told):
+        return ()
+    return (f"perspective: the path shows that the scale changes by {100 * change:.0f} % along it; the fit allows for it.",)
 
 
 def _spread(unit: str, told: tuple[float, list[float]]) -> tuple[float, str, list[float]]:

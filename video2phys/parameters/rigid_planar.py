@@ -87,17 +87,18 @@ def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tupl
         return lambda p: planar_slide.law(p, size, g, incline), lambda f, p: planar_slide.report(f, p, size, g, incline)
     if which == "flight":
         half = 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
+        focal = 2 * float(half.max())  # of a usual lens: as long as the picture is wide
         gap = 2.5 * float(np.median(np.diff(frames.time)))
         before = track.phases[k - 1] if k else None
         began = planar_flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
 
         def tell(fit: Fit, phase: motion.Phase) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-            found, warnings = planar_flight.report(fit, phase, began, size, g)
+            found, warnings = planar_flight.report(fit, phase, began, size, g, focal)
             scaled = size.px_per_m if size.known else fit.value("px_per_m")
             drag = planar_drag.probe(fit, track.window(track.phases[k]), scaled)
             return (*found, drag, *planar_bounce.report(planar_bounce.bounces(track.phases))), warnings
 
-        return lambda p: planar_flight.law(p, size, g), tell
+        return lambda p: planar_flight.law(p, size, g, focal), tell
     return planar_table.law, lambda f, p: planar_table.report(f, p, size)
 
 
