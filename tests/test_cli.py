@@ -52,6 +52,12 @@ def test_the_sample_is_recovered(run: Path) -> None:
     assert abs(found["friction"]["value"] / truth["friction"] - 1) < 0.05
 
 
+def test_the_table_fits_a_narrow_terminal(run: Path) -> None:
+    shown = CliRunner().invoke(cli.app, ["show", str(run)], env={"COLUMNS": "80"}).stdout.splitlines()
+    assert max(map(len, shown)) <= 80
+    assert any(line.split()[:1] == ["initial_velocity.x"] and line.split()[-1] == "identified" for line in shown)
+
+
 def test_a_second_run_keeps_everything(run: Path) -> None:
     result = call("run", SAMPLES / "sliding_block", "-o", run, "--dry-run")
     assert [line.split()[1] for line in result.stdout.splitlines()] == ["keep"] * 6

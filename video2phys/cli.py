@@ -179,7 +179,7 @@ def _print(made: dict[str, Any], run_: Any, json_: bool) -> None:
     from rich.console import Console
 
     console = Console(soft_wrap=False)
-    console.print(table(tree))
+    console.print(table(tree, console.width))
     if tree["advice"]:
         console.print(f"status: {tree['advice']}")
     for warning in tree["warnings"]:

@@ -12,6 +12,8 @@ from video2phys.types import Parameter, Parameters, Status
 if TYPE_CHECKING:
     from rich.table import Table
 
+WIDE = 110  # characters: a narrower terminal has no room for the law
+
 
 def summary(parameters: Parameters, record: Mapping[str, Any], warnings: tuple[str, ...] = (), extra: tuple[Parameter, ...] = ()) -> dict:
     """{model, status, parameters, residual, timings_s, device, warnings, assumptions}, as docs/formats.md describes.
@@ -56,13 +58,33 @@ def number(value: Any) -> str:
     return f"{value:.4g}"
 
 
-def table(tree: dict[str, Any]) -> Table:
-    """The parameter table for a terminal."""
+def table(tree: dict[str, Any], width: int = 100) -> Table:
+    """The parameter table for a terminal `width` characters wide; a vector takes a line for each component."""
+    from rich import box
     from rich.table import Table
 
-    view = Table(title=f"{tree['model']}: {tree['status'].replace('_', ' ')}", title_justify="left")
-    for column in ("parameter", "value", "unit", "95 % interval", "verdict", "law"):
-        view.add_column(column, overflow="fold")
+    view = Table(
+        title=f"{tree['model']}: {tree['status'].replace('_', ' ')}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+    )
+    for column in ("parameter", "value", "unit", "95 % interval", "verdict"):
+        view.add_column(column, no_wrap=True)
+    if width >= WIDE:
+        view.add_column("law", overflow="fold")
     for name, p in tree["parameters"].items():
-        view.add_row(name, number(p["value"]), p["unit"], number(p.get("interval")), p["verdict"], p.get("law", ""))
+        for label, value, interval in _components(name, p["value"], p.get("interval")):
+            cells = (label, number(value), p["unit"], number(interval), p["verdict"])
+            view.add_row(*cells, *((p.get("law", ""),) if width >= WIDE else ()))
     return view
+
+
+def _components(name: str, value: Any, interval: Any) -> list[tuple[str, Any, Any]]:
+    if not (isinstance(value, list) and len(value) == 3 and not any(isinstance(v, list) for v in value)):
+        return [(name, value, interval)]
+    stem, mark, obj = name.partition("[")
+    ends = interval if isinstance(interval, list) and len(interval) == 3 else (None, None, None)
+    rows = [(f"{stem}.{axis}{mark}{obj}", v, i) for axis, v, i in zip("xyz", value, ends, strict=True)]
+    return [r for r in rows if r[1] or r[2] != [0.0, 0.0] or not any(value)]  # a planar motion has no y
