@@ -80,6 +80,10 @@ def test_export_and_simulate(run: Path, tmp_path: Path) -> None:
     assert call("export", run, "-o", tmp_path, "--format", "mjcf").exit_code == 0
     assert list(tmp_path.glob("*.xml"))
     refused(call("export", run, "-o", tmp_path, "--format", "dwg"), 3, "has no 'dwg'")
+    (tmp_path / "file").write_text("kept")
+    refused(call("export", run, "-o", tmp_path / "file", "--format", "JSON"), 3, "cannot write to")
+    refused(call("simulate", run, "-o", tmp_path / "none/path.csv"), 3, "cannot write to")
+    assert (tmp_path / "file").read_text() == "kept"
     rows = call("simulate", run, "--seconds", "0.2").stdout.strip().splitlines()
     assert rows[0].startswith("time") and len(rows) > 10
 

@@ -132,6 +132,15 @@ def _go(
 
 
 @contextmanager
+def _placing(place: Path) -> Iterator[None]:
+    """A place that cannot take what a command writes is the user's to mend: a file on the way to it, a folder that is not there."""
+    try:
+        yield
+    except (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise BadInput(f"cannot write to {place}: {str(error.strerror).lower()}.", fix="Choose another place.") from error
+
+
+@contextmanager
 def _progress(quiet: bool, verbose: bool) -> Iterator[Any]:
     """Progress bars on stderr, one per stage; plain lines where stderr is no terminal or with -v."""
     from video2phys.progress import silent
@@ -233,7 +242,8 @@ def init(folder: Annotated[Path, typer.Argument(help="Capture folder.")]) -> Non
     file = folder / "capture.yaml"
     if file.exists():
         raise BadInput(f"{file} is already there.", fix="Edit it, or remove it first.")
-    file.write_text(TEMPLATE)
+    with _placing(file):
+        file.write_text(TEMPLATE)
     typer.echo(str(file))
 
 
@@ -283,13 +293,15 @@ def export(
     for file in twin.files:  # a format that was refused has no file: its check in the report says why
         if (twin.folder / file.path).is_file():
             formats.setdefault(file.format.lower().split()[-1], []).append(Path(file.path))
-    wanted = {"all": list(formats), "mjcf": ["mjcf", "obj"]}.get(format_, [format_])  # an MJCF refers to its meshes
+    format_ = format_.lower()
+    wanted = {"all": list(formats), "mjcf": ["mjcf", *({"obj"} & set(formats))]}.get(format_, [format_])  # an MJCF refers to its meshes
     if not set(wanted) <= set(formats):
         raise BadInput(f"this twin has no '{format_}'.", fix=f"It has: {', '.join(formats)}.")
     for path in (p for name in wanted for p in formats[name]):
         target = out / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(twin.folder / path, target)
+        with _placing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(twin.folder / path, target)
         typer.echo(str(target))
 
 
@@ -308,7 +320,8 @@ def simulate(
     text = simulate_csv(twin, seconds)
     if out is None:
         typer.echo(text, nl=False)
-    else:
+        return
+    with _placing(out):
         out.write_text(text)
 
 

@@ -37,7 +37,8 @@ def _library(name: str, required: bool, use: str) -> Finding:
             module = import_module(name)
     except ImportError as error:
         return Finding(name, False, required, f"{use or 'not importable'}: {error}")
-    return Finding(name, True, required, str(getattr(module, "__version__", "")))
+    version = getattr(module, "__version__", "")
+    return Finding(name, True, required, ".".join(map(str, version)) if isinstance(version, tuple) else str(version))
 
 
 def _cuda() -> Finding:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from video2phys.errors import V2PError
+from video2phys.errors import BadInput
 from video2phys.twin.build import Scene
 from video2phys.types import Parameters, StateTrack, Twin
 
 
-class Rejected(V2PError):
+class Rejected(BadInput):
     """MuJoCo does not take the file, or its simulation breaks down."""
 
 
@@ -77,7 +77,7 @@ def simulate_csv(twin: Twin, seconds: float, rate: float = 100.0) -> str:
 
     file = next((twin.folder / f.path for f in twin.files if f.format == "MJCF" and (twin.folder / f.path).is_file()), None)
     if file is None:
-        raise Rejected("this twin has no MJCF: its lengths are in pixels.", fix="Give a scale in capture.yaml (px_per_m, size or gravity).")
+        raise Rejected("this twin has no simulator model.", fix=f"{twin.folder / 'report.html'} says why.")
     model, data = load(file)
     rows = ["time,body,x,y,z,qw,qx,qy,qz"]
     for k in range(int(seconds * rate) + 1):
