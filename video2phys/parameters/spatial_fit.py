@@ -8,6 +8,7 @@ One impact seen by a few frames has several explanations (much friction and a sh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -28,8 +29,9 @@ SHORTEST = 5  # frames of a segment: 12 numbers of a state from 6 a frame, and s
 RESTART_AT = 5.0  # times the measured sigma: the prediction then says nothing beside the measurement
 STARTS, CARRIED = 16, 6  # explanations refined at the first contact, and carried on
 ALIKE = {"friction": 0.03, "restitution": 0.03, "contact_time": 0.15}  # relative for contact_time: closer explanations are one
-RESTART = 24.0  # [sigma^2] price of the 12 numbers of a restart when explanations are compared (Akaike 1974: two for each)
 STEPS = 12  # per window; the last one runs to convergence
+ROUGH, FINE = 1e-3, 1e-5  # share of the cost: a fall that ends a window's fit, and the last one. A cost is some hundred sigma^2
+HOPELESS = 60.0  # [sigma^2] an explanation this much dearer than the best is not carried on: e^-30 as likely
 GRID = {"friction": (0.1, 0.3, 0.6), "restitution": (0.1, 0.35, 0.6, 0.8), "contact_time": (1.5e-3, 4e-3, 1e-2)}
 
 
@@ -54,17 +56,15 @@ class Fit:
         """(S, 12) start states of the segments."""
         return self.estimate.values[len(self.contact) :].reshape(-1, 12)
 
-    @property
+    @cached_property
     def price(self) -> float:
-        """Cost that explanations are compared by."""
-        return self.estimate.cost + RESTART * len(self.model.segments)
+        """-2 log evidence that explanations are compared by, up to a constant (Laplace's approximation; MacKay 2003, chapter 27).
 
-    @property
-    def noise(self) -> float:
-        """[sigma^2] mean square residual of the contact-free frames: what a good fit of this track reaches. 1 where unknown."""
-        if self.flight is None:
-            return 1.0
-        return max(self.flight.cost / max(len(self.flight.residual) - 12, 1), 0.25)
+        Beside the cost it counts how wide errors are believed to be, and how finely the parameters must be set.
+        """
+        J = self.estimate.jacobian
+        width = np.diag(self.space.prior + self.space.width**-2.0)  # a flat direction then costs nothing
+        return self.estimate.cost + self.model.log_determinant + float(np.linalg.slogdet(J.T @ J + width)[1])
 
 
 def fit(track: Track, solid: Solid, gravity: np.ndarray, plane: Plane | None, contact: dict[str, Free], steps: int,
@@ -91,7 +91,7 @@ def fit(track: Track, solid: Solid, gravity: np.ndarray, plane: Plane | None, co
         carried = _prune([_extend(f, contact, last) for f in carried])
         best = carried[0].estimate
         progress(0.1 + 0.8 * last / len(track), f"{last + 1} of {len(track)} frames, chi2 {best.cost / len(best.residual):.2f}")
-    carried = _prune([_refit(f.model, f, f.states, contact, steps) for f in carried[:3]])
+    carried = _prune([_refit(f.model, f, f.states, contact, steps, FINE) for f in carried[:3]])
     return replace(carried[0], rivals=tuple(carried[1:]))
 
 
@@ -114,15 +114,15 @@ def _first_contact(model: Model, contact: dict[str, Free], start: np.ndarray, fr
     found = []
     for k in np.argsort(np.where(np.isfinite(cost), cost, np.inf))[:STARTS]:
         begun = space.started(points[k])
-        found.append(Fit(model, begun, levenberg(residual, begun, max_steps=STEPS, probe=False), free, flight))
+        found.append(Fit(model, begun, levenberg(residual, begun, max_steps=STEPS, tolerance=ROUGH, probe=False), free, flight))
     return _prune(found)
 
 
 def _prune(fits: list[Fit]) -> list[Fit]:
-    """The CARRIED cheapest of the explanations that differ."""
+    """The CARRIED cheapest of the explanations that differ and are not hopeless."""
     kept: list[Fit] = []
     for f in sorted((f for f in fits if f.estimate.status is not Status.UNSTABLE), key=lambda f: f.price):
-        if not any(_alike(f, other) for other in kept):
+        if not any(_alike(f, other) for other in kept) and f.price < (kept or [f])[0].price + HOPELESS:
             kept.append(f)
     return kept[:CARRIED] or fits[:1]
 
@@ -145,8 +145,8 @@ def _extend(now: Fit, contact: dict[str, Free], last: int) -> Fit:
         end = before.rollout(longer.space.names, longer.estimate.values[None])[-1].at(-1)
         ahead = np.concatenate([end.position[0], quaternions.between(end.rotation[0], track.rotation[first]), end.velocity[0], end.spin[0]])
         seen = state(track.part(slice(first, first + FIRST)), longer.model.gravity)
-        tries = [_refit(parted, longer, np.concatenate([longer.states, fresh[None]]), contact, STEPS) for fresh in (ahead, seen)]
-        longer = min(tries, key=lambda f: f.price)
+        starts = [np.concatenate([longer.states, fresh[None]]) for fresh in (ahead, seen)]
+        longer = _refit(parted, longer, min(starts, key=lambda states: _started(parted, longer, states, contact)), contact, STEPS)
     return longer
 
 
@@ -161,10 +161,22 @@ def _restart(now: Fit) -> int | None:
     return segment.first + int(able[0]) if len(able) else None
 
 
-def _refit(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int) -> Fit:
-    """Weigh the model by its errors at the start, fit, weigh anew."""
+def _weighed(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free]) -> tuple[Model, Space]:
+    """The model weighed by its errors at the values of `now` and `states`, and the space that starts there."""
     moved = {n: replace(f, start=float(np.clip(now.contact[n], f.lower, f.upper)), center=f.start) for n, f in contact.items()}
     space = model.space(moved, states)
-    weighed = model.weighed(space.names, space.to_physical(space.start))
-    estimate = levenberg(weighed.residuals(space.names), space, max_steps=steps, probe=False)
+    return model.weighed(space.names, space.to_physical(space.start)), space
+
+
+def _started(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free]) -> float:
+    """Cost before a fit."""
+    weighed, space = _weighed(model, now, states, contact)
+    cost = float((weighed.residuals(space.names)(space.to_physical(space.start)[None]) ** 2).sum())
+    return cost if np.isfinite(cost) else np.inf
+
+
+def _refit(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int, tolerance: float = ROUGH) -> Fit:
+    """Weigh the model by its errors at the start, then fit."""
+    weighed, space = _weighed(model, now, states, contact)
+    estimate = levenberg(weighed.residuals(space.names), space, max_steps=steps, tolerance=tolerance, probe=False)
     return replace(now, model=weighed, space=space, estimate=estimate)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from video2phys.parameters.spatial_error import Error, none, of_motion
+from video2phys.parameters.spatial_error import Error, Whitening, none, of_motion, whitening
 from video2phys.parameters.spatial_solid import Solid
 from video2phys.parameters.spatial_track import Track
 from video2phys.simulate.rigid import rotation as quaternions
@@ -105,31 +105,57 @@ class Model:
         return spatial.rollout(params, spatial.Scene(self.solid.shape), start, clock)
 
     def residuals(self, names: tuple[str, ...]) -> Callable[[np.ndarray], np.ndarray]:
-        """Batched robust residuals over sigma: values (B, P) -> (B, 6 N + 12 (S - 1)), frames first, then the ties of the segments."""
-        errors = self.errors or tuple(none(len(self.times(s))) for s in range(len(self.segments)))
+        """Batched robust residuals over sigma: values (B, P) -> (B, M), in rows of six (place, turn).
+
+        Per segment: its frames, then, if another follows, how far that one starts from the end of this: pose, then rates.
+        """
         parts = [self.track.part(slice(g.first, g.last + 1)) for g in self.segments]
-        seen = [p.widened(e.position[: len(p)], e.turn[: len(p)]) for p, e in zip(parts, errors, strict=True)]
+        white = self.whitenings()
 
         def residual(values: np.ndarray) -> np.ndarray:
             tracks = self.rollout(names, values)
-            rows = [part.misfit(m.position[:, : len(part)], m.rotation[:, : len(part)]) for part, m in zip(seen, tracks, strict=True)]
             given = dict(zip(names, values.T, strict=True))
-            rows += [self._tie(s, tracks[s - 1], errors[s - 1], given) for s in range(1, len(self.segments))]
-            return np.concatenate([soft_l1(r, KNEE).reshape(len(values), -1) for r in rows], -1)
+            out = []
+            for s, (part, moved, (place, turn)) in enumerate(zip(parts, tracks, white, strict=True)):
+                n = len(part)
+                away, turned = part.away(moved.position[:, :n], moved.rotation[:, :n])
+                if s + 1 < len(parts):
+                    more = self._tie(s + 1, moved, given)
+                    away, turned = np.concatenate([away, more[0]], 1), np.concatenate([turned, more[1]], 1)
+                out.append(np.concatenate([place(away), turn(turned)], -1).reshape(len(values), -1))
+            return soft_l1(np.concatenate(out, -1), KNEE)
 
         return residual
 
-    def _tie(self, s: int, before: spatial.Track, error: Error, given: dict[str, np.ndarray]) -> np.ndarray:
-        """Start of segment s minus the end of the one before, (B, 12), over the error of the prediction there."""
+    def whitenings(self) -> list[tuple[Whitening, Whitening]]:
+        """Of the errors in place and in turn, per segment."""
+        out = []
+        for s, g in enumerate(self.segments):
+            part, tied = self.track.part(slice(g.first, g.last + 1)), s + 1 < len(self.segments)
+            e = self.errors[s] if self.errors else none(self.times(s))
+            world = np.broadcast_to(np.eye(3), part.basis.shape)
+            out.append(
+                (
+                    whitening(e.push, e.clock, part.basis, part.position_sigma, e.speed, tied),
+                    whitening(e.twist, e.clock, world, part.rotation_sigma, e.turning, tied),
+                )
+            )
+        return out
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the covariance of all residuals."""
+        return sum(w.log_determinant for pair in self.whitenings() for w in pair)
+
+    def _tie(self, s: int, before: spatial.Track, given: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """End of the segment before s minus the start of s: place and velocity (B, 2, 3), turn and spin (B, 2, 3)."""
         several = {kind: np.stack([given[f"{kind}_{axis}.{s}"] for axis in "xyz"], -1) for kind in KINDS}
         turned = quaternions.times(quaternions.exp(several["turn"]), self.segments[s].base)
-        apart = (
-            (several["position"] - before.position[:, -1]) / error.position[-1],
-            quaternions.between(turned, before.rotation[:, -1]) / error.turn[-1],
-            (several["velocity"] - before.velocity[:, -1]) / error.velocity[-1],
-            (several["spin"] - before.spin[:, -1]) / error.spin[-1],
+        apart = quaternions.between(before.rotation[:, -1], turned)
+        return (
+            np.stack([before.position[:, -1] - several["position"], before.velocity[:, -1] - several["velocity"]], 1),
+            np.stack([apart, before.spin[:, -1] - several["spin"]], 1),
         )
-        return np.concatenate(apart, -1)
 
     def weighed(self, names: tuple[str, ...], values: np.ndarray) -> Model:
         """With the errors of the motion at parameter values (P,)."""

@@ -1,4 +1,4 @@
-"""A measured path of a body in space, and how far a predicted one is from it in standard deviations."""
+"""A measured path of a body in space, and how far a predicted one is from it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,6 @@ class Track:
     def part(self, which: slice | np.ndarray) -> Track:
         return replace(self, **{name: a[which] for name, a in vars(self).items()})
 
-    def widened(self, position: np.ndarray, turn: np.ndarray) -> Track:
-        """With errors (N,) added in quadrature to the sigma of every axis."""
-        return replace(
-            self,
-            position_sigma=np.hypot(self.position_sigma, position[:, None]),
-            rotation_sigma=np.hypot(self.rotation_sigma, turn[:, None]),
-        )
-
     @property
     def speed(self) -> float:
         """[length unit/s] a fast speed of this track: the 90th percentile over frames."""
@@ -53,11 +45,9 @@ class Track:
         """[rad/s] a fast turning rate of this track: the 90th percentile over frames."""
         return _fast(quaternions.between(self.rotation[1:], self.rotation[:-1]), self.time)
 
-    def misfit(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-        """Predicted minus measured over sigma, (B, N, 6), for predictions (B, N, 3) and (B, N, 4). Unmeasured directions give 0."""
-        away = np.einsum("nij,bnj->bni", self.basis, position - self.position) / self.position_sigma
-        turned = quaternions.between(rotation, self.rotation) / self.rotation_sigma
-        return np.concatenate([away, turned], -1)
+    def away(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted minus measured, (B, N, 3) along the rows of `basis` and [rad] (B, N, 3), for (B, N, 3) and (B, N, 4)."""
+        return np.einsum("nij,bnj->bni", self.basis, position - self.position), quaternions.between(rotation, self.rotation)
 
 
 def _fast(change: np.ndarray, time: np.ndarray) -> float:
