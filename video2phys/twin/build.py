@@ -31,6 +31,7 @@ class Solid:
     friction: float
     restitution: float
     drag: float = 0.0  # [length/s^2] constant deceleration on a table that lies in the picture plane
+    rolls: bool = True  # False for a round body that was seen to slide: on a planar scene it gets no hinge
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topo
     slope = _number(parameters, "slope")
     if ground is None and slope is not None and gravity.any() and len(solids) == 1:
         ground, gravity = _slide(solids[0], parameters, start, scale, np.radians(slope), gravity)
+        shape = solids[0].body.primitive
+        if shape is not None and shape.kind == "sphere":
+            solids = (replace(solids[0], rolls=False, spin=np.zeros(3)),)
+            notes.append("the outline is round, but the motion was found to be a slide: the twin's body does not roll")
     return Scene(
         model=parameters.model,
         solids=solids,

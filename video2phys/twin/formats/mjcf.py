@@ -167,6 +167,7 @@ def _body(scene: Scene, solid: Solid, contact_: str) -> str:
         joints = "".join(
             f'      <joint name="{solid.name}_{name}" type="{kind}" axis="{_f(*axis)}"{loss if kind == "slide" else ""}/>\n'
             for name, kind, axis in zip("xzr", ("slide", "slide", "hinge"), axes, strict=True)
+            if kind == "slide" or solid.rolls
         )
     else:
         joints = f'      <freejoint name="{solid.name}"/>\n'
@@ -200,7 +201,7 @@ def _velocity(scene: Scene, solid: Solid) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
     if scene.planar:
-        return np.array([solid.velocity[0], solid.velocity[2], -solid.spin[1]])
+        return np.array([solid.velocity[0], solid.velocity[2], -solid.spin[1]][: 3 if solid.rolls else 2])
     return np.concatenate([solid.velocity, Rotation.from_quat(solid.rotation, scalar_first=True).inv().apply(solid.spin)])
 
 
