@@ -19,7 +19,7 @@ from video2phys.simulate.rigid import spatial
 # of compliant contact (several points touch, and the body turns meanwhile), dv = (1 + e) v with it by up to 0.07. Changes of
 # velocity and spin are taken as independent though one impulse makes both, which counts its error twice: a factor sqrt(2).
 LAW = 0.1
-LOOSE = 1.5  # of gravity's part in a frame: a support does no more, and its force is not uncertain
+LOOSE = 1.5  # of gravity's part in a frame: more than any support gives
 MOVES = 0.01  # of the fast speed of the motion: slower than this the body rests and its errors stand still
 LEAST = 1e-3  # of the fast speeds: the end of a segment without contact is still not exact
 
@@ -58,10 +58,10 @@ def of_motion(moved: spatial.Track, times: np.ndarray, gravity: np.ndarray, norm
     dt = np.diff(times)
     change = np.diff(v, axis=0) - gravity * dt[:, None]
     through = change @ normal
-    support = LOOSE * abs(float(gravity @ normal)) * dt
-    struck = np.append(False, through > support + 1e-9)
-    along = change - through[:, None] * normal
-    push = np.append(0.0, np.hypot(np.linalg.norm(along, axis=-1), np.maximum(through - support, 0.0)))
+    weight = abs(float(gravity @ normal)) * dt  # what a support gives a body at rest, and that is not uncertain
+    struck = np.append(False, through > LOOSE * weight + 1e-9)
+    along = np.linalg.norm(change - through[:, None] * normal, axis=-1)
+    push = np.append(0.0, np.hypot(along, np.minimum(np.abs(through), np.abs(through - weight))))
     contact = np.append(False, np.linalg.norm(change, axis=-1) > 1e-6 * max(speed, 1e-9))
     twist = np.append(0.0, np.linalg.norm(np.diff(w, axis=0), axis=-1)) * contact
     moves = (np.linalg.norm(v, axis=-1) > MOVES * speed) | (np.linalg.norm(w, axis=-1) > MOVES * turning)

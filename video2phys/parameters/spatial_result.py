@@ -90,7 +90,7 @@ def pixels(frames: Frames, states: StateTrack, position: np.ndarray, which: np.n
     """RMS distance [px] between the projections of measured and predicted centres over the frames `which` and all views."""
     k = np.flatnonzero(which & states.valid[:, 0])
     away = [v.camera.project(states.position[k, 0]) - v.camera.project(position[k, 0]) for v in frames.views]
-    return _rms(np.concatenate(away)) if len(k) else float("nan")
+    return _rms(np.concatenate(away)) if len(k) and away else float("nan")
 
 
 def _rms(rows: np.ndarray) -> float:
