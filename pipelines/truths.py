@@ -47,7 +47,7 @@ REAL = {
     "sliding_block_R4": [FRICTION, near("acceleration_px", 890.0, 0.03), close("slope", 29.09, 1.0)],
     "projectile_30deg": [near("launch_speed", 2.726, 0.05), close("launch_angle", 30.0, 2.0), Truth("px_per_m", 316.0)],
     "ball_drop": [near("gravity", 9.81, 0.15)],
-    "puck_collision": [Truth("restitution", None, wanted=(0.3, 1.0)), Truth("mass_ratio", 1.0), Truth("momentum_balance", 1.0)],
+    "puck_collision": [Truth("restitution", None, wanted=(0.3, 1.0))],  # masses look equal; nobody says that they are
 }
 SAME = (("friction", "sliding_block_R1", "sliding_block_R4"),)  # one block on one plank, filmed twice
 
