@@ -113,7 +113,9 @@ def _scalars(found: Fit) -> list[Parameter]:
             continue
         p = told[name]
         for rival in found.rivals:
-            if name in rival.contact and rival.price - found.price < RIVAL * factor:
+            # evidence leans on how wide errors are believed to be, which is known roughly: misfit has to speak against a rival, too
+            dearer = min(rival.price - found.price, rival.estimate.cost - found.estimate.cost)
+            if name in rival.contact and dearer < RIVAL * factor:
                 p = _covering(p, next(q for q in parameters(rival.estimate, rival.space, LAWS, channels=6) if q.name == name))
         out.append(p)
     out += _vectors(told, found)
