@@ -33,7 +33,8 @@ def resolve(about: About, clips: list[Clip], masked: list[Masked]) -> tuple[Abou
     elif found.unsure:
         warnings = (
             f"perspective: one scale is used all along the path, but the object's apparent size only shows that it changes by "
-            f"{100 * found.change:.1f} +- {196 * found.change_sigma:.0f} %; lengths and accelerations can be off by as much.",
+            f"{100 * found.change:.1f} +- {196 * found.change_sigma:.0f} %; unless the motion itself tells the perspective, lengths and "
+            "accelerations can be off by as much.",
         )
     return replace(about, scale="size", unit="m", px_per_m=found.s0, px_per_m_sigma=found.sigma), notes, warnings
 
