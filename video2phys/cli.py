@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from video2phys import __version__
 from video2phys.errors import BadInput, V2PError
-
-if TYPE_CHECKING:
-    from video2phys.types import Parameters
+from video2phys.terminal import print_result, progress_bars
 
 NOT_CONVERGED = 5
 INTERRUPTED = 130
@@ -117,12 +114,12 @@ def _go(
         for step in plan(opened, settings, chosen, start=start, until=until, force=force):
             typer.echo(f"{step.stage.name:11s} {'run:  ' + step.why if step.why else 'keep'}")
         return
-    with opened as run_, _progress(quiet, verbose) as progress:
+    with opened as run_, progress_bars(quiet, verbose) as progress:
         steps = plan(run_, settings, chosen, start=start, until=until, force=force)
         run_.describe(settings, device, chosen)
         made = execute(run_, steps, settings, chosen, progress=progress)
     if "parameters" in made:
-        _print(made, run_, json_)
+        print_result(made, run_, json_)
         if made["parameters"].status is not Status.CONVERGED:
             raise typer.Exit(NOT_CONVERGED)
     elif json_:
@@ -138,65 +135,6 @@ def _placing(place: Path) -> Iterator[None]:
         yield
     except (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise BadInput(f"cannot write to {place}: {str(error.strerror).lower()}.", fix="Choose another place.") from error
-
-
-@contextmanager
-def _progress(quiet: bool, verbose: bool) -> Iterator[Any]:
-    """Progress bars on stderr, one per stage; plain lines where stderr is no terminal or with -v."""
-    from video2phys.progress import silent
-
-    if quiet:
-        yield lambda stage: silent
-        return
-    if verbose or not sys.stderr.isatty():
-        yield _plain_progress(verbose)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.fields[stage]:11s}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
-
-        def stage(name: str) -> Any:
-            task = bars.add_task("", total=1.0, stage=name)
-            return lambda share, text="": bars.update(task, completed=share, description=text)
-
-        yield stage
-
-
-def _plain_progress(verbose: bool) -> Any:
-    def stage(name: str) -> Any:
-        typer.echo(f"{name} ...", err=True)
-        return lambda share, text="": typer.echo(f"{name} {share:4.0%} {text}", err=True) if verbose and text else None
-
-    return stage
-
-
-def _print(made: dict[str, Any], run_: Any, json_: bool) -> None:
-    from video2phys.result import summary, table
-
-    parameters: Parameters = made["parameters"]
-    others = [made[name] for name in made if name != "parameters"]
-    warnings = tuple(w for artefact in others for w in artefact.warnings)
-    topology = made.get("topology")
-    extra = tuple(p for p in (topology.mass, topology.center, topology.inertia) if p) if topology else ()
-    tree = summary(parameters, run_.record(), warnings, extra)
-    if json_:
-        typer.echo(json.dumps(tree, indent=1))
-        return
-    from rich.console import Console
-
-    console = Console(soft_wrap=False)
-    console.print(table(tree, console.width))
-    if tree["advice"]:
-        console.print(f"status: {tree['advice']}")
-    for warning in tree["warnings"]:
-        console.print(f"warning: {warning}", markup=False)
-    if topology:
-        console.print(f"interior: {topology.statement}", markup=False)
-    report = run_.folder / "twin" / "report.html"
-    console.print(f"report: {report}" if report.exists() else f"run: {run_.folder}", markup=False)
 
 
 def _stage_command(name: str, summary: str) -> None:
@@ -273,7 +211,7 @@ def show(run_folder: RunArg, json_: JsonOption = False) -> None:
     made.setdefault("parameters", None)
     if made["parameters"] is None:
         run_.load("parameters", STAGES["parameters"].makes)  # says what to run
-    _print(made, run_, json_)
+    print_result(made, run_, json_)
 
 
 @app.command()
