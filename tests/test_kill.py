@@ -66,11 +66,13 @@ def test_killed_and_run_again_it_ends_the_same(tmp_path: Path, undisturbed: tupl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-def test_interrupted_it_says_one_line_and_goes_on(tmp_path: Path, undisturbed: tuple[dict[str, str], float], share: float) -> None:
-    files, seconds = undisturbed
+@pytest.mark.parametrize("sign", ["run.json", "frames", "parameters"])  # a stage after each of them is at work for some time
+def test_interrupted_it_says_one_line_and_goes_on(tmp_path: Path, undisturbed: tuple[dict[str, str], float], sign: str) -> None:
+    files, _ = undisturbed
     run = start(tmp_path / "run")
-    time.sleep(share * seconds)
+    while not (tmp_path / "run" / sign).exists():
+        assert run.poll() is None
+        time.sleep(0.02)
     run.send_signal(signal.SIGINT)
     out, errors = run.communicate()
     assert run.returncode == 130 and out == ""
