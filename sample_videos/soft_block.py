@@ -1,4 +1,4 @@
-"""A soft block dropped on the floor, seen by six calibrated cameras; simulated on a grid finer than any fit uses."""
+"""A soft block dropped on the floor, seen by eight calibrated cameras; simulated on a grid finer than any fit uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZE = np.array([0.12, 0.10, 0.088])  # [m]
 SKIN = 0.001  # [m] half the distance of the Gaussians on the skin, and their spread
 SPACING = 0.004  # [m] between particles; a fit uses about twice this
 YOUNGS_MODULUS, POISSON_RATIO, DENSITY, FRICTION = 3.5e4, 0.32, 1000.0, 0.5
-POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (0.5, 1.0, 0.3)  # [m], [m/s], [rad/s]
+POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (1.0, 2.0, 0.6)  # [m], [m/s], [rad/s]
 TILT = Rotation.from_rotvec([0.5, -0.2, 0.3]).as_matrix()
 
 
@@ -58,7 +58,7 @@ def cameras() -> list[Camera]:
         R = np.stack([x, np.cross(z, x), z])
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = R, -R @ eye
-        focal = 1.6 * PIXELS
+        focal = 2.0 * PIXELS
         views.append(Camera(np.array([[focal, 0, PIXELS / 2], [0, focal, PIXELS / 2], [0, 0, 1]]), pose, PIXELS, PIXELS))
     return views
 

@@ -7,7 +7,7 @@ z forward) world-to-camera plus K, pixel centres at +0.5. Quaternions are w, x, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Literal
@@ -233,6 +233,10 @@ class Gaussians:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def refined(self, parameters: Parameters) -> Gaussians:
+        """The same with the bodies as the fit refined them."""
+        return self if parameters.bodies is None else replace(self, bodies=parameters.bodies)
+
 
 @dataclass(frozen=True)
 class StateTrack:
@@ -313,6 +317,7 @@ class Parameters:
     px_per_m: float | None = None  # set when the fit found it
     ground: Plane | None = None  # the support the simulation used
     gravity: np.ndarray | None = None  # [length unit/s^2] (3,)
+    bodies: tuple[Body, ...] | None = None  # where the fit has refined the reconstruction; None = as it was
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -12,6 +12,7 @@ from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.elastic import clearance, identify, matter, support
 from video2phys.parameters.elastic_body import bind, coarsen
+from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import predict
@@ -46,7 +47,9 @@ def thrown(body: Body, frames: int = 24, noise: float = 2e-4, ground: bool = Tru
     """Affine states of a tilted, thrown block, from a simulation with all its particles."""
     tilt = rotation_part(np.array([[1, 0, 0.25], [0, 1, 0.15], [-0.25, -0.15, 1.0]]))
     begin = Start(0, frames, np.array([0, 0, 0.15]), np.array([0.4, 0.1, -1.0]), tilt, np.array([0.2, 1.0, 0.3]))
-    fine: Motion = motion(body, begin, GROUND if ground else None, G, 1000.0, "neo-Hookean", len(body.particle))
+    fine: Motion = motion(
+        body, Matter(body.particle, body.volume), begin, GROUND if ground else None, G, 1000.0, "neo-Hookean", len(body.particle)
+    )
     time = np.arange(frames) / 60
     state = predict(fine, {k: np.array([v]) for k, v in TRUTH.items()}, time)[0]
     rng = np.random.default_rng(0)
@@ -159,12 +162,12 @@ def test_support_and_windows():
 def test_stiff_bodies_get_fewer_particles():
     body = block()
     begin = Start(0, 2, np.zeros(3), np.zeros(3), np.eye(3), np.zeros(3))
-    m = motion(body, begin, GROUND, G, 1000.0, "neo-Hookean", 500)
+    m = motion(body, Matter(body.particle, body.volume), begin, GROUND, G, 1000.0, "neo-Hookean", 500)
     counts = [affordable(m, np.array([E, 0.3]), 1000.0, 0.5, ElasticSettings(effort=3e6)) for E in (1e4, 1e6, 1e12)]
     assert counts[0] == 4000 and 512 < counts[1] < 4000 and counts[2] == 512
     # the estimate of the effort agrees with the steps that are taken, up to the ladder's sqrt(2) and the lightest particle
     values = {"youngs_modulus": np.array([1e6]), "poisson_ratio": np.array([0.3])}
-    m = motion(body, begin, GROUND, G, 1000.0, "neo-Hookean", counts[1])
+    m = motion(body, Matter(body.particle, body.volume), begin, GROUND, G, 1000.0, "neo-Hookean", counts[1])
     params = m.params(values)
     taken = m.steps(params, np.arange(31) / 60).sum() * len(m.scene.volume)
     assert 0.6 * 3e6 < taken < 2 * 3e6

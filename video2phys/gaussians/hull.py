@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.errors import BadInput
+from video2phys.silhouette import signed_distance
 from video2phys.types import Camera
-
-FINER = 4  # the outline is traced on a grid finer than the pixels by this factor
 
 
 @dataclass(frozen=True)
@@ -80,17 +79,6 @@ def per_pixel(camera: Camera, points: np.ndarray) -> np.ndarray:
     """Length [length unit/px] that one pixel covers at points (..., 3)."""
     f = np.sqrt(camera.K[0, 0] * camera.K[1, 1])
     return np.ones(points.shape[:-1]) / f if camera.model == "orthographic" else np.abs(camera.to_camera(points)[..., 2]) / f
-
-
-def signed_distance(mask: np.ndarray) -> np.ndarray:
-    """Distance [px] (H, W) to the line where a soft mask passes 1/2, positive inside."""
-    import cv2
-
-    height, width = mask.shape
-    inside = (cv2.resize(mask, (width * FINER, height * FINER), interpolation=cv2.INTER_LINEAR) > 0.5).astype(np.uint8)
-    within, without = (cv2.distanceTransform(m, cv2.DIST_L2, cv2.DIST_MASK_PRECISE) for m in (inside, 1 - inside))
-    fine = np.where(inside, within - 0.5, 0.5 - without) / FINER
-    return cv2.resize(fine.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA)
 
 
 def depth_inside(points: np.ndarray, shot: Shot, distance: np.ndarray) -> np.ndarray:

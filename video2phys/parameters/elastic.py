@@ -11,6 +11,7 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
+from video2phys.parameters.elastic_carve import carved
 from video2phys.parameters.elastic_fit import LEAST_FRAMES, first_contact, flight, impact, stretch
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import Measured, unknowns
@@ -39,6 +40,7 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
         raise BadInput("an elastic fit needs lengths in metres.", fix="Give calibrated cameras, or object.size in capture.yaml.")
     if about.gravity_free:
         raise BadInput("an elastic fit cannot find gravity beside the stiffness.", fix="Give gravity in capture.yaml, or `none`.")
+    body, cells, tighter = carved(frames, body, states)
     density, notes = matter(about.density, about.mass, float(body.volume.sum()))
     if states.valid[:, 0].sum() < LEAST_FRAMES:
         return empty(frames, states, notes)
@@ -61,13 +63,16 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     measured = Measured.of(states, begin.frame, int(np.flatnonzero(train)[-1]) + 1 - begin.frame)
 
     def at(count: int) -> Motion:
-        return motion(body, begin, plane, gravity, rho, own.law, count)
+        return motion(body, cells, begin, plane, gravity, rho, own.law, count)
+
+    def tight(count: int) -> Motion:
+        return motion(body, tighter or cells, begin, plane, gravity, rho, own.law, count)
 
     start = float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max))
     space = unknowns(begin, plane, found, size, own, start)
     if begin.contact < begin.frame + measured.count:
         window = first_contact(begin, height, MARGIN * size, measured.count)
-        fit = impact(at, measured, space, window, rho, own, stretch(context.progress, 0.0, 0.95))
+        fit = impact(at, None if tighter is None else tight, measured, space, window, rho, own, stretch(context.progress, 0.0, 0.95))
     else:
         fit = flight(at, measured, space, own)
     notes = (*notes, "the body was taken as solid and of one material", *fit.notes)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import Motion
-from video2phys.parameters.elastic_residuals import CHANNELS, Measured, Refinement, residuals
+from video2phys.parameters.elastic_motion import Motion, Prediction
+from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, Change, Measured, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Start
 from video2phys.progress import Progress
@@ -34,13 +34,20 @@ class Fit:
     measured: Measured
     space: Space
     estimate: Estimate
-    refinement: Refinement | None = None
+    changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The fitted values, each (1,)."""
         return dict(zip(self.space.names, self.estimate.values[:, None], strict=True))
+
+    def prediction(self) -> Prediction:
+        """The fitted motion in every frame, with the fitted changes."""
+        total = self.motion.prediction(self.values, self.measured.time)
+        for change in self.changes:
+            total = total.plus(float(self.values[change.name][0]), change.prediction)
+        return total
 
 
 def flight(at: Callable[[int], Motion], measured: Measured, space: Space, settings: ElasticSettings) -> Fit:
@@ -52,6 +59,7 @@ def flight(at: Callable[[int], Motion], measured: Measured, space: Space, settin
 
 def impact(
     at: Callable[[int], Motion],
+    tight: Callable[[int], Motion] | None,
     measured: Measured,
     space: Space,
     window: int,
@@ -59,21 +67,26 @@ def impact(
     settings: ElasticSettings,
     progress: Progress,
 ) -> Fit:
-    """Fit a body that meets the plane. `at(count)` gives its motion with about `count` particles."""
+    """Fit a body that meets the plane. `at(count)` gives its motion with about `count` particles, `tight(count)` with tighter outlines."""
     rough = scan(at(settings.particles // 8), measured, space, window, settings, stretch(progress, 0.0, 0.3))
     space = space.started(rough.values)
     count = affordable(at(FEWEST_PARTICLES), rough.values, density, float(measured.time[measured.count - 1]), settings)
     fine, coarse = at(count), at(round(count / 2**1.5))
     near = levenberg(residuals(coarse, measured, space, window), space, max_steps=settings.max_steps, tolerance=1e-2,
                      progress=stretch(progress, 0.3, 0.5))  # fmt: skip
-    refinement = Refinement.of(coarse, fine, space, near.values, measured.time)
-    space = Space((*space.started(near.values).free, refinement.free()))
+    refinement = Change.of(EXTRAPOLATION, fine, coarse, space, near.values, measured.time)
+    changes = (refinement,)
+    if tight is not None:
+        changes += (Change.of(OUTLINE, tight(round(count / 2**1.5)), coarse, space, near.values, measured.time),)
+    space = Space((*space.started(near.values).free, *(c.free for c in changes)))
     measured = measured.widened(refinement)
-    estimate = levenberg(residuals(fine, measured, space, measured.count, refinement), space, max_steps=settings.max_steps,
-                         tolerance=1e-3, probe=False, progress=stretch(progress, 0.5, 1.0))  # fmt: skip
+    # the slopes of the coarse grid cost a quarter and lead to the same place
+    there, slope = (residuals(m, measured, space, measured.count, changes) for m in (fine, coarse))
+    estimate = levenberg(there, space, slope=slope, max_steps=settings.max_steps, tolerance=1e-3, probe=False,
+                         progress=stretch(progress, 0.5, 1.0))  # fmt: skip
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
-    estimate = unsettled(estimate, space, np.append(near.values, np.nan))
-    return Fit(fine, measured, space, replace(estimate, probes=near.probes), refinement, (note,))
+    estimate = unsettled(estimate, space, np.append(near.values, np.full(len(changes), np.nan)))
+    return Fit(fine, measured, space, replace(estimate, probes=near.probes), changes, (note,))
 
 
 def scan(coarse: Motion, measured: Measured, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coarsen
+from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_start import Start
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.materials.elastic import Law
@@ -16,6 +17,29 @@ from video2phys.types import Body, Plane
 
 VECTORS = {"position": 3, "initial_velocity": 3, "initial_angular_velocity": 3}
 AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a simulation says of the whole body at T frames, or the difference of two simulations."""
+
+    state: np.ndarray  # (T, 12) centre [m] and F, row by row
+    surface: np.ndarray  # [m] (T, V, 3)
+    matter: np.ndarray  # [m] (T, P, 3)
+
+    def plus(self, factor: float, other: Prediction) -> Prediction:
+        """self + factor * other."""
+        return Prediction(*(a + factor * b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def center(self) -> np.ndarray:
+        """[m] (T, 3) of the body origin."""
+        return self.state[:, :3]
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """(T, 3, 3) of the body as a whole."""
+        return self.state[:, 3:].reshape(-1, 3, 3)
 
 
 @dataclass(frozen=True)
@@ -49,6 +73,14 @@ class Motion:
         )
         return rollout(params, self.scene, state, time, steps=self.steps(params, time))
 
+    def prediction(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
+        """Simulate one set of values, (1,) each; NaN from a failure on."""
+        track = self.track(values, time)
+        x, F = track.position[:, 0], track.deformation[:, 0]
+        center, gradient = self.readout(x, F)
+        state = np.concatenate([center, gradient.reshape(-1, 9)], 1)
+        return Prediction(state, self.surface.move(x, F), self.matter.move(x, F))
+
     def params(self, values: dict[str, np.ndarray]) -> Params:
         """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""
         return Params.of(
@@ -68,11 +100,16 @@ class Motion:
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 
-def motion(body: Body, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int) -> Motion:
-    """A Motion with about `count` particles. Double precision: finite differences of a rollout need it."""
-    particle, volume = coarsen(body.particle, body.volume, count)
-    scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
+def motion(
+    body: Body, matter: Matter, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int
+) -> Motion:
+    """A Motion of `body` with about `count` particles of `matter`.
+
+    Double precision: finite differences of a rollout need it.
+    """
+    particle, volume = coarsen(matter.particle, matter.volume, count)
     looks = body.mean if len(body.mean) >= 4 else body.vertices
+    scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
     return Motion(
         scene,
         bind(looks, particle).affine(looks, len(particle)),

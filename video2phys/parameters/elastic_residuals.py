@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import AXES, Motion
+from video2phys.parameters.elastic_motion import AXES, Motion, Prediction
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Start
 from video2phys.solve.space import Free, Space
@@ -41,14 +41,14 @@ class Measured:
         usable = states.valid[first:, 0, None] & np.isfinite(state) & np.isfinite(sigma) & (sigma > 0)
         return Measured(states.time[first:] - states.time[first], np.where(usable, state, np.nan), np.where(usable, sigma, np.nan), count)
 
-    def widened(self, refinement: Refinement) -> Measured:
+    def widened(self, refinement: Change) -> Measured:
         """The same with the simulation's own error added to sigma in quadrature.
 
-        It is taken as large as the refinement, root mean square over the centre and over the gradient of a frame, and
+        It is taken as large as the change by a finer grid, root mean square over the centre and over the gradient of a frame, and
         never falling again, since an impact's error is carried along. Without it the frames long after an impact, which no
         simulation predicts to a fraction of a millimetre, would outvote those before it.
         """
-        parts = (refinement.state[:, :3], refinement.state[:, 3:])
+        parts = (refinement.prediction.state[:, :3], refinement.prediction.state[:, 3:])
         rms = np.stack([np.sqrt((part**2).mean(1)) for part in parts], 1)
         return replace(self, sigma=np.hypot(self.sigma, np.repeat(np.maximum.accumulate(rms), (3, 9), axis=1)))
 
@@ -90,15 +90,15 @@ def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> 
 
 
 def residuals(
-    motion: Motion, measured: Measured, space: Space, frames: int, refinement: Refinement | None = None
+    motion: Motion, measured: Measured, space: Space, frames: int, changes: tuple[Change, ...] = ()
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Batched residual over sigma of the first `frames` frames: (B, P) physical values to (B, frames * 12), time first."""
 
     def of(x: np.ndarray) -> np.ndarray:
         values = dict(zip(space.names, x.T, strict=True))
         state = predict(motion, values, measured.time[:frames])
-        if refinement is not None:
-            state = state + values["extrapolation"][:, None, None] * refinement.state[:frames]
+        for change in changes:
+            state = state + values[change.name][:, None, None] * change.prediction.state[:frames]
         r = measured.scaled(state).reshape(len(x), -1)
         r[np.isnan(r).any(1)] = np.nan
         return r
@@ -107,30 +107,26 @@ def residuals(
 
 
 @dataclass(frozen=True)
-class Refinement:
-    """What a finer grid changes: the motion on a grid minus that on one with cells larger by sqrt(2), at the same values.
+class Change:
+    """A difference of two simulations at the same values, that the fit may add to the motion as often as it wants: a nuisance.
 
-    Richardson's extrapolation to cells of no size adds `extrapolation` times this to the finer motion, where the factor is
-    1 for an error of second order in the cell and 2.4 for one of first order. The fit takes the factor as a nuisance.
+    "extrapolation": the motion on a grid minus that on one with cells larger by sqrt(2). Richardson's extrapolation to cells of
+    no size adds it once for an error of second order in the cell and 2.4 times for one of first order.
+    "outline": the motion of a body with tighter outlines minus that of the body. Added once, the outlines err by that much.
     """
 
-    state: np.ndarray  # (T, 12)
-    surface: np.ndarray  # [m] (T, V, 3)
-    matter: np.ndarray  # [m] (T, P, 3)
+    name: str
+    prediction: Prediction
+    free: Free
 
     @staticmethod
-    def of(coarse: Motion, fine: Motion, space: Space, x: np.ndarray, time: np.ndarray) -> Refinement:
-        """Compare two resolutions at values x (P,); zero where one of them failed."""
+    def of(free: Free, one: Motion, other: Motion, space: Space, x: np.ndarray, time: np.ndarray) -> Change:
+        """Motion `one` minus `other` at values x (P,); zero where one of them failed."""
         values = {name: np.array([v]) for name, v in zip(space.names, x, strict=True)}
-        seen = []
-        for m in (fine, coarse):
-            track = m.track(values, time)
-            position, F = track.position[:, 0], track.deformation[:, 0]
-            center, gradient = m.readout(position, F)
-            state = np.concatenate([center, gradient.reshape(-1, 9)], 1)
-            seen.append((state, m.surface.move(position, F), m.matter.move(position, F)))
-        return Refinement(*(np.nan_to_num(a - b) for a, b in zip(*seen, strict=True)))
+        change = one.prediction(values, time).plus(-1.0, other.prediction(values, time))
+        return Change(free.name, Prediction(*(np.nan_to_num(a) for a in vars(change).values())), free)
 
-    def free(self) -> Free:
-        """The extrapolation factor: second order expected, first order and none within a little over one sigma."""
-        return Free("extrapolation", "1", 1.0, -1.0, 4.0, prior=1.0)
+
+# second order expected, first order and none within a little over one sigma
+EXTRAPOLATION = Free("extrapolation", "1", 1.0, -1.0, 4.0, prior=1.0)
+OUTLINE = Free("outline", "1", 0.0, -3.0, 3.0, prior=1.0)

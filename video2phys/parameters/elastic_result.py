@@ -17,7 +17,7 @@ from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTr
 
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
 MISFIT = 2.0  # standard deviations, root mean square
-NUISANCES = ("size", "ground_height", "extrapolation", *(f"position_{a}" for a in AXES))
+NUISANCES = ("size", "ground_height", "extrapolation", "outline", *(f"position_{a}" for a in AXES))
 
 
 def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tuple[Parameter, ...]:
@@ -52,24 +52,18 @@ def result(
     warnings: tuple[str, ...],
 ) -> Parameters:
     """Simulate the fit once more through all frames and compare it with the video."""
-    motion, estimate, values, refinement = fit.motion, fit.estimate, fit.values, fit.refinement
+    motion, estimate, values = fit.motion, fit.estimate, fit.values
     T, first = len(frames.time), motion.begin.frame
-    track = motion.track(values, fit.measured.time)
-    x, F = track.position[:, 0], track.deformation[:, 0]
-    center, gradient = motion.readout(x, F)
-    surface, matter = motion.surface.move(x, F), motion.matter.move(x, F)
-    if refinement is not None:
-        factor = float(values["extrapolation"][0])
-        center, gradient = center + factor * refinement.state[:, :3], gradient + factor * refinement.state[:, 3:].reshape(-1, 3, 3)
-        surface, matter = surface + factor * refinement.surface, matter + factor * refinement.matter
+    predicted = fit.prediction()
+    center, gradient = predicted.center, predicted.gradient
     ok = np.isfinite(center).all(1)
     position, rotation = np.full((T, 1, 3), np.nan), np.tile([1.0, 0, 0, 0], (T, 1, 1))
     particle, vertices = np.full((T, len(body.particle), 3), np.nan), np.full((T, len(body.vertices), 3), np.nan)
     position[first:, 0] = center
     rotation[np.flatnonzero(ok) + first, 0] = quaternion(rotation_part(gradient[ok]))
-    particle[first:], vertices[first:] = matter, surface
+    particle[first:], vertices[first:] = predicted.matter, predicted.surface
     gap = np.full((T, CHANNELS), np.nan)
-    gap[first:] = fit.measured.state - np.concatenate([center, gradient.reshape(-1, 9)], 1)
+    gap[first:] = fit.measured.state - predicted.state
     train, heldout = split
     seen = states.position[:, 0]
     residual = {
@@ -94,7 +88,7 @@ def result(
     return Parameters(
         "elastic", estimate.status, table(estimate, fit.space, law, density), frames.time, train, heldout, position, rotation, particle,
         {k: v for k, v in residual.items() if v is not None}, gap, NAMES, correlation(estimate), fit.space.names, states.unit,
-        ground=plane, gravity=motion.gravity, notes=notes, warnings=warnings,
+        ground=plane, gravity=motion.gravity, bodies=(body,), notes=notes, warnings=warnings,
     )  # fmt: skip
 
 

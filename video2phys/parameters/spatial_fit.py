@@ -7,6 +7,7 @@ One impact seen by a few frames has several explanations (much friction and a sh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -32,6 +33,7 @@ ALIKE = {"friction": 0.03, "restitution": 0.03, "contact_time": 0.15}  # relativ
 STEPS = 12  # per window; the last one runs to convergence
 ROUGH, FINE = 1e-3, 1e-5  # share of the cost: a fall that ends a window's fit, and the last one. A cost is some hundred sigma^2
 HOPELESS = 60.0  # [sigma^2] an explanation this much dearer than the best is not carried on: e^-30 as likely
+FRICTIONS = (0.7, 1.4)  # times the best friction: last starts, because the explanations carried along tend to fall into one
 GRID = {"friction": (0.1, 0.3, 0.6), "restitution": (0.1, 0.35, 0.6, 0.8), "contact_time": (1.5e-3, 4e-3, 1e-2)}
 
 
@@ -91,7 +93,12 @@ def fit(track: Track, solid: Solid, gravity: np.ndarray, plane: Plane | None, co
         carried = _prune([_extend(f, contact, last) for f in carried])
         best = carried[0].estimate
         progress(0.1 + 0.8 * last / len(track), f"{last + 1} of {len(track)} frames, chi2 {best.cost / len(best.residual):.2f}")
-    carried = _prune([_refit(f.model, f, f.states, contact, steps, FINE) for f in carried[:3]])
+    carried = [_refit(f.model, f, f.states, contact, steps, FINE) for f in carried[:3]]
+    best = min(carried, key=lambda f: f.price)
+    if "friction" in contact:
+        others = [{"friction": share * best.contact["friction"]} for share in FRICTIONS]
+        carried += [_refit(best.model, best, best.states, contact, steps, FINE, other) for other in others]
+    carried = _prune(carried)
     return replace(carried[0], rivals=tuple(carried[1:]))
 
 
@@ -161,9 +168,12 @@ def _restart(now: Fit) -> int | None:
     return segment.first + int(able[0]) if len(able) else None
 
 
-def _weighed(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free]) -> tuple[Model, Space]:
-    """The model weighed by its errors at the values of `now` and `states`, and the space that starts there."""
-    moved = {n: replace(f, start=float(np.clip(now.contact[n], f.lower, f.upper)), center=f.start) for n, f in contact.items()}
+def _weighed(
+    model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], instead: Mapping[str, float] | None = None
+) -> tuple[Model, Space]:
+    """The model weighed by its errors at the values of `now` (or `instead`) and `states`, and the space that starts there."""
+    values = now.contact | dict(instead or {})
+    moved = {n: replace(f, start=float(np.clip(values[n], f.lower, f.upper)), center=f.start) for n, f in contact.items()}
     space = model.space(moved, states)
     return model.weighed(space.names, space.to_physical(space.start)), space
 
@@ -175,8 +185,11 @@ def _started(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free
     return cost if np.isfinite(cost) else np.inf
 
 
-def _refit(model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int, tolerance: float = ROUGH) -> Fit:
+def _refit(
+    model: Model, now: Fit, states: np.ndarray, contact: dict[str, Free], steps: int, tolerance: float = ROUGH,
+    instead: Mapping[str, float] | None = None,
+) -> Fit:  # fmt: skip
     """Weigh the model by its errors at the start, then fit."""
-    weighed, space = _weighed(model, now, states, contact)
+    weighed, space = _weighed(model, now, states, contact, instead)
     estimate = levenberg(weighed.residuals(space.names), space, max_steps=steps, tolerance=tolerance, probe=False)
     return replace(now, model=weighed, space=space, estimate=estimate)

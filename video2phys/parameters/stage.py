@@ -13,7 +13,7 @@ from video2phys.types import Frames, Gaussians, Parameters, StateTrack
 
 MODELS = ("rigid", "elastic")
 STRAIN = 0.02  # a stretch below this is within what outlines and photographs of a rigid body give
-CLEARLY = 5.0  # standard deviations
+CLEARLY = 3.0  # standard deviations
 FEWEST = 3  # frames that must show it
 
 
@@ -51,7 +51,7 @@ def choose(frames: Frames, states: StateTrack) -> tuple[str, str]:
 
 
 def deformed(states: StateTrack) -> tuple[int, float]:
-    """In how many frames a principal stretch differs from 1 by more than 5 sigma and 2 %, and the largest difference."""
+    """In how many frames a principal stretch differs from 1 by more than 3 sigma and 2 %, and the largest difference."""
     if states.deformation is None or states.deformation_sigma is None:
         return 0, 0.0
     F, sigma = states.deformation[states.valid], states.deformation_sigma[states.valid]

@@ -51,12 +51,14 @@ def levenberg(
     tolerance: float = 1e-6,
     central: bool = False,
     probe: bool = True,
+    slope: Residuals | None = None,
     progress: Progress = silent,
 ) -> Estimate:
     """Fit the free parameters of `space` to residuals (B, P) physical -> (B, M) over sigma.
 
     A failed rollout is a row of NaN: such a trial is refused. Converged: the cost falls by less than `tolerance` of itself,
-    or no damping lowers it any more. `central` doubles the batch of the Jacobian for a second-order difference.
+    or no damping lowers it any more. `central` doubles the batch of the Jacobian for a second-order difference. `slope` gives
+    residuals whose Jacobian is used instead, e.g. those of a coarser and cheaper simulation.
     """
     u = np.clip(space.start, space.lower, space.upper)
     r = evaluate(residuals, space, u[None])[0]
@@ -73,7 +75,12 @@ def levenberg(
         nothing = covariance(np.diag(space.prior))
         return Estimate(space.to_physical(u), r, flat, nothing, Status.NO_EFFECT, tuple(history), probes, frozen)
     status, damping, failures = Status.MAX_STEPS, 1e-3, 0
-    J, usable = jacobian(residuals, space, u, r, active, central)
+
+    def linearised(u: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        base = r if slope is None else evaluate(slope, space, u[None])[0]
+        return jacobian(slope or residuals, space, u, base, active, central)
+
+    J, usable = linearised(u, r)
     for step in range(max_steps):
         progress(step / max_steps, f"step {step}: chi2 per residual {cost / max(len(r), 1):.3g}")
         trials = _trials(J, r, u, space, usable, damping)
@@ -96,7 +103,7 @@ def levenberg(
         u, r, cost, failures = trials[best], tried[best], costs[best], 0
         history.append(float(cost))
         damping = float(np.clip(damping * DAMPINGS[best], 1e-9, 1e9))
-        J, usable = jacobian(residuals, space, u, r, active, central)
+        J, usable = linearised(u, r)
         if drop < tolerance or cost < 1e-20:
             status = Status.CONVERGED
             break

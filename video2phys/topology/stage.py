@@ -25,7 +25,7 @@ def run(frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Pa
         return Topology(False, f"Solid assumed, not tested: {why}. {TEN}", (), notes=("each body is taken as solid, with one density",))
     scale = 1.0 if parameters.unit == "m" or parameters.px_per_m is None else 1 / parameters.px_per_m
     known = gather(frames, parameters, scale, settings)
-    body = gaussians.bodies[0]
+    body = gaussians.refined(parameters).bodies[0]
     context.progress(0.2, "interiors")
     family = members(
         solid(body.particle * scale, body.volume * scale**3, body.vertices * scale, body.faces), known, settings.insert_density_max

@@ -39,7 +39,7 @@ def run(
     context: Context,
 ) -> Twin:
     """Write twin.xml, meshes, splats, particles, twin.json, the overlay and report.html into context.folder."""
-    made = _Made()
+    made, gaussians = _Made(), gaussians.refined(parameters)
     context.progress(0.0, "model files")
     simulated = _simulate(gaussians, states, parameters, topology, settings, context, made)
     context.progress(0.3, "overlay")

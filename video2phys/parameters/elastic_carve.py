@@ -1,0 +1,122 @@
+"""A tighter body: what lies outside its outlines in the frames of the video, carried along with the motion, is no part of it.
+
+The reconstruction knows the outlines of one frame, whose visual hull (Laurentini 1994) bulges where no camera looked, often
+below, where the body will touch. A moving body shows more of itself: the intersection over frames is much closer (Cheung,
+Baker and Kanade 2005, there for rigid bodies; here each frame has an affine map).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from video2phys.silhouette import signed_distance
+from video2phys.types import Body, Camera, Frames, Seen, StateTrack
+
+MARGIN = 0.1  # [px] an outline is not known better
+DOUBT = 0.35  # [px] by which outlines may err all along
+FRAMES = 2  # that must disagree: one mask may have a hole
+HALVINGS = 5  # of the way from a vertex to the matter below it
+LEAST = 0.5  # share of the matter that must stay, else masks or states are not to be trusted
+FINE = 0.02  # sigma of F up to which a frame can judge
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Small cells that fill a body."""
+
+    particle: np.ndarray  # [m] (N, 3)
+    volume: np.ndarray  # [m^3] (N,)
+
+
+def carved(frames: Frames, body: Body, states: StateTrack) -> tuple[Body, Matter, Matter | None]:
+    """The body without what two frames exclude, the cells that fill it, and those that fill it if all outlines err by DOUBT.
+
+    The body stays as it is, and the last is None, where too few frames can judge or they would leave less than half of it.
+    """
+    whole = Matter(body.particle, body.volume)
+    judges = _judges(frames, states)
+    if len({judge.frame for judge in judges}) < FRAMES:
+        return body, whole, None
+    cells, owner, edge = _cells(body)
+    off = excess(cells, judges)
+    inside, tight = off <= 0, off <= -DOUBT
+    volume = np.full(len(cells), edge**3)
+    if volume[tight].sum() < LEAST * body.volume.sum():
+        return body, whole, None
+    held = np.bincount(owner[inside], volume[inside], len(body.particle))
+    kept = held > 0
+    smaller = replace(body, particle=body.particle[kept], volume=held[kept])
+    surface = _drawn_in(body.vertices, cells[inside], judges)
+    return replace(smaller, vertices=surface), Matter(cells[inside], volume[inside]), Matter(cells[tight], volume[tight])
+
+
+class Judge:
+    """One view of one frame: how far [px] points of the body lie outside its outline."""
+
+    def __init__(self, frame: int, camera: Camera, mask: np.ndarray, c: np.ndarray, F: np.ndarray, sigma: float) -> None:
+        self.frame, self.camera, self.c, self.F = frame, camera, c, F
+        self.depth = signed_distance(mask)
+        per_length = camera.K[0, 0] / (1.0 if camera.model == "orthographic" else float(camera.to_camera(c)[2]))
+        self.margin = max(MARGIN, sigma * per_length)
+
+    def excess(self, points: np.ndarray) -> np.ndarray:
+        """[px] (N,) by which body points (N, 3) are further out than the outline's uncertainty."""
+        from scipy.ndimage import map_coordinates
+
+        u = self.camera.project(self.c + points @ self.F.T) - 0.5
+        return -map_coordinates(self.depth, [u[:, 1], u[:, 0]], order=1, mode="nearest") - self.margin
+
+
+def excess(points: np.ndarray, judges: list[Judge]) -> np.ndarray:
+    """[px] (N,) how far outside points are by the judgement of FRAMES frames, each by its sternest view."""
+    most = np.full((FRAMES, len(points)), -np.inf)
+    for frame in sorted({judge.frame for judge in judges}):
+        here = np.max([judge.excess(points) for judge in judges if judge.frame == frame], axis=0)
+        most = np.sort(np.concatenate([most, here[None]]), axis=0)[1:]
+    return most[0]
+
+
+def _judges(frames: Frames, states: StateTrack, obj: int = 0) -> list[Judge]:
+    if states.deformation is None or states.deformation_sigma is None:
+        return []
+    out = []
+    for k in np.flatnonzero(states.valid[:, obj] & (states.deformation_sigma[:, obj] < FINE)):
+        c, F, sigma = states.position[k, obj], states.deformation[k, obj], float(states.position_sigma[k, obj].max())
+        for v, view in enumerate(frames.views):
+            whole = view.seen is None or view.seen[k, obj] == Seen.WHOLE
+            if whole and view.images[k] and view.masks and view.masks[obj][k]:
+                out.append(Judge(int(k), view.camera, frames.mask(v, int(k), obj), c, F, sigma))
+    return out
+
+
+def _cells(body: Body) -> tuple[np.ndarray, np.ndarray, float]:
+    """Centres (N, 3) of the eighths of the body's lattice cells and of the cells around them, the nearest particle (N,), the edge."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(body.particle)
+    step = float(np.median(tree.query(body.particle, k=2)[0][:, 1]))
+    index = np.round((body.particle - body.particle[0]) / step).astype(int)
+    around = np.array(list(product((-1, 0, 1), repeat=3)))
+    index = np.unique((index[:, None] + around).reshape(-1, 3), axis=0)
+    eighths = np.array(list(product((-0.25, 0.25), repeat=3)))
+    cells = (body.particle[0] + step * (index[:, None] + eighths)).reshape(-1, 3)
+    return cells, tree.query(cells)[1], step / 2
+
+
+def _drawn_in(vertices: np.ndarray, cells: np.ndarray, judges: list[Judge]) -> np.ndarray:
+    """Vertices (V, 3) outside moved towards the nearest cell that is left, by bisection."""
+    from scipy.spatial import cKDTree
+
+    out = np.flatnonzero(excess(vertices, judges) > 0)
+    target = cells[cKDTree(cells).query(vertices[out])[1]]
+    low, high = np.zeros(len(out)), np.ones(len(out))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        off = excess(target + middle[:, None] * (vertices[out] - target), judges) > 0
+        low, high = np.where(off, low, middle), np.where(off, middle, high)
+    moved = vertices.copy()
+    moved[out] = target + low[:, None] * (vertices[out] - target)
+    return moved
