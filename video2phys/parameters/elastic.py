@@ -7,16 +7,18 @@ then on all training frames. The last frames are only predicted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.parameters.elastic_carve import carved
-from video2phys.parameters.elastic_fit import LEAST_FRAMES, first_contact, flight, impact, stretch
+from video2phys.parameters.elastic_carve import Matter, carved
+from video2phys.parameters.elastic_fit import LEAST_FRAMES, Makes, first_contact, flight, impact, stretch
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import Measured, unknowns
 from video2phys.parameters.elastic_result import empty, result
-from video2phys.parameters.elastic_start import ballistic
+from video2phys.parameters.elastic_start import Start, ballistic, rebounds
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.split import split
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack, Verdict
@@ -53,28 +55,28 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     if found:
         notes = (*notes, "the ground was taken at the lowest point that the body reached")
     height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
-    begin = ballistic(
-        states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], states.valid[:, 0], height,
-        MARGIN * size, gravity,
-    )  # fmt: skip
+    motions = (states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0])
+    ruled = (height, MARGIN * size, gravity)
+    begin = ballistic(*motions, states.valid[:, 0], *ruled)
     warnings: tuple[str, ...] = ()
     if begin.contact - begin.frame < 2:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
-    measured = Measured.of(states, begin.frame, int(np.flatnonzero(train)[-1]) + 1 - begin.frame)
+    last = int(np.flatnonzero(train)[-1]) + 1
 
-    def at(count: int) -> Motion:
-        return motion(body, cells, begin, plane, gravity, rho, own.law, count)
+    def made(cells: Matter) -> Callable[[Start, int], Motion]:
+        return lambda begin, count: motion(body, cells, begin, plane, gravity, rho, own.law, count)
 
-    def tight(count: int) -> Motion:
-        return motion(body, tighter or cells, begin, plane, gravity, rho, own.law, count)
-
-    start = float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max))
-    space = unknowns(begin, plane, found, size, own, start)
-    if begin.contact < begin.frame + measured.count:
-        window = first_contact(begin, height, MARGIN * size, measured.count)
-        fit = impact(at, None if tighter is None else tight, measured, space, window, rho, own, stretch(context.progress, 0.0, 0.95))
+    make = Makes(made(cells), None if tighter is None else made(tighter))
+    space = unknowns(begin, plane, found, size, own, float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max)))
+    progress = stretch(context.progress, 0.0, 0.95)
+    if begin.contact < last:
+        starts = [begin, *rebounds(*motions, train, *ruled, begin)]
+        ends = [min(after.contact, last) for after in starts[1:]] + [last]
+        seen = [Measured.of(states, b.frame, end - b.frame) for b, end in zip(starts, ends, strict=True)]
+        window = first_contact(begin, height, MARGIN * size, seen[0].count)
+        fit = impact(make, starts, seen, space, window, rho, size, own, progress)
     else:
-        fit = flight(at, measured, space, own)
+        fit = flight(make, begin, Measured.of(states, begin.frame, last - begin.frame), space, own)
     notes = (*notes, "the body was taken as solid and of one material", *fit.notes)
     return result(frames, body, states, fit, own.law, density, plane, (train, heldout), notes, warnings)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from video2phys.parameters.elastic_motion import Motion, Prediction
-from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, Change, Measured, residuals
+from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, Change, Measured, start_unknowns
+from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Start
 from video2phys.progress import Progress
@@ -30,11 +31,9 @@ FEWEST_PARTICLES = 512
 class Fit:
     """A fitted motion."""
 
-    motion: Motion
-    measured: Measured
+    segments: tuple[Segment, ...]
     space: Space
     estimate: Estimate
-    changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -43,60 +42,79 @@ class Fit:
         return dict(zip(self.space.names, self.estimate.values[:, None], strict=True))
 
     def prediction(self) -> Prediction:
-        """The fitted motion in every frame, with the fitted changes."""
-        total = self.motion.prediction(self.values, self.measured.time)
-        for change in self.changes:
-            total = total.plus(float(self.values[change.name][0]), change.prediction)
-        return total
+        """The fitted motion from the first start to the last frame; every frame by the latest segment that has begun."""
+        starts = [segment.motion.begin.frame for segment in self.segments]
+        parts = []
+        for segment, begin, end in zip(self.segments, starts, [*starts[1:], None], strict=True):
+            parts.append(segment.predicted(self.values).frames(slice(0, None if end is None else end - begin)))
+        return Prediction(*(np.concatenate(arrays) for arrays in zip(*(vars(p).values() for p in parts), strict=True)))
 
 
-def flight(at: Callable[[int], Motion], measured: Measured, space: Space, settings: ElasticSettings) -> Fit:
+@dataclass(frozen=True)
+class Makes:
+    """Motions from a start with about `count` particles: of the body, and of one with tighter outlines where they can be told."""
+
+    body: Callable[[Start, int], Motion]
+    tight: Callable[[Start, int], Motion] | None = None
+
+
+def flight(make: Makes, begin: Start, measured: Measured, space: Space, settings: ElasticSettings) -> Fit:
     """Fit a body that touches nothing: its start; the probes tell that stiffness has no effect."""
-    motion = at(FEWEST_PARTICLES)
-    estimate = levenberg(residuals(motion, measured, space, measured.count), space, max_steps=settings.max_steps, tolerance=1e-3)
-    return Fit(motion, measured, space, estimate, notes=("the body touches nothing in the frames of the fit",))
+    alone = (Segment("", make.body(begin, FEWEST_PARTICLES), measured),)
+    estimate = levenberg(residuals(alone, space), space, max_steps=settings.max_steps, tolerance=1e-3)
+    return Fit(alone, space, estimate, ("the body touches nothing in the frames of the fit",))
 
 
 def impact(
-    at: Callable[[int], Motion],
-    tight: Callable[[int], Motion] | None,
-    measured: Measured,
-    space: Space,
-    window: int,
-    density: float,
-    settings: ElasticSettings,
-    progress: Progress,
-) -> Fit:
-    """Fit a body that meets the plane. `at(count)` gives its motion with about `count` particles, `tight(count)` with tighter outlines."""
-    rough = scan(at(settings.particles // 8), measured, space, window, settings, stretch(progress, 0.0, 0.3))
+    make: Makes, starts: list[Start], seen: list[Measured], space: Space, window: int, density: float, size: float,
+    settings: ElasticSettings, progress: Progress,
+) -> Fit:  # fmt: skip
+    """Fit a body that meets the plane, from the start of each flight with what is seen from there on."""
+    begin, measured = starts[0], seen[0]
+    rough = scan(Segment("", make.body(begin, settings.particles // 8), measured), space, window, settings, stretch(progress, 0.0, 0.3))
     space = space.started(rough.values)
-    count = affordable(at(FEWEST_PARTICLES), rough.values, density, float(measured.time[measured.count - 1]), settings)
-    fine, coarse = at(count), at(round(count / 2**1.5))
-    near = levenberg(residuals(coarse, measured, space, window), space, max_steps=settings.max_steps, tolerance=1e-2,
-                     progress=stretch(progress, 0.3, 0.5))  # fmt: skip
-    refinement = Change.of(EXTRAPOLATION, fine, coarse, space, near.values, measured.time)
-    changes = (refinement,)
-    if tight is not None:
-        changes += (Change.of(OUTLINE, tight(round(count / 2**1.5)), coarse, space, near.values, measured.time),)
-    space = Space((*space.started(near.values).free, *(c.free for c in changes)))
-    measured = measured.widened(refinement)
+    longest = max(float(m.time[m.count - 1]) for m in seen)
+    count = affordable(make.body(begin, FEWEST_PARTICLES), rough.values, density, longest, settings)
+    fewer = round(count / 2**1.5)
+    near = levenberg(residuals((Segment("", make.body(begin, fewer), measured),), space, window), space, max_steps=settings.max_steps,
+                     tolerance=1e-2, progress=stretch(progress, 0.3, 0.5))  # fmt: skip
+    keys = ["", *(f".{k}" for k in range(1, len(starts)))]
+    extra = tuple(f for b, key in zip(starts[1:], keys[1:], strict=True) for f in start_unknowns(b, size, key))
+    space = Space((*space.started(near.values).free, *extra))
+    values = {f.name: np.array([f.start]) for f in space.free}
+    pairs = [_segments(make, b, m, key, values, count, fewer) for b, m, key in zip(starts, seen, keys, strict=True)]
+    fine, coarse = (tuple(pair[k] for pair in pairs) for k in (0, 1))
+    space = Space((*space.free, *(c.free for c in fine[0].changes)))
     # the slopes of the coarse grid cost a quarter and lead to the same place
-    there, slope = (residuals(m, measured, space, measured.count, changes) for m in (fine, coarse))
-    estimate = levenberg(there, space, slope=slope, max_steps=settings.max_steps, tolerance=1e-3, probe=False,
-                         progress=stretch(progress, 0.5, 1.0))  # fmt: skip
+    estimate = levenberg(residuals(fine, space), space, slope=residuals(coarse, space), max_steps=settings.max_steps, tolerance=1e-3,
+                         probe=False, progress=stretch(progress, 0.5, 1.0))  # fmt: skip
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
-    estimate = unsettled(estimate, space, np.append(near.values, np.full(len(changes), np.nan)))
-    return Fit(fine, measured, space, replace(estimate, probes=near.probes), changes, (note,))
+    estimate = unsettled(estimate, space, np.append(near.values, np.full(len(space) - len(near.values), np.nan)))
+    return Fit(fine, space, replace(estimate, probes=near.probes), (note,))
 
 
-def scan(coarse: Motion, measured: Measured, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:
+def _segments(
+    make: Makes, begin: Start, measured: Measured, key: str, values: dict[str, np.ndarray], count: int, fewer: int
+) -> tuple[Segment, Segment]:
+    """A segment on the fine and on the coarse grid, with the changes that its nuisances stand for at `values`."""
+    fine, coarse = make.body(begin, count), make.body(begin, fewer)
+    mine = Segment(key, fine, measured).own(values)
+    refinement = Change.of(EXTRAPOLATION, fine, coarse, mine, measured.time)
+    changes = (refinement,)
+    if make.tight is not None:
+        changes += (Change.of(OUTLINE, make.tight(begin, fewer), coarse, mine, measured.time),)
+    measured = measured.widened(refinement)
+    return Segment(key, fine, measured, changes), Segment(key, coarse, measured, changes)
+
+
+def scan(coarse: Segment, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:
     """The best of several stiffnesses and frictions on the coarsest body, refined."""
     decades = np.log10(settings.youngs_modulus_max / settings.youngs_modulus_min)
     stiffness = np.geomspace(settings.youngs_modulus_min, settings.youngs_modulus_max, max(2, round(SCAN * decades)))
     starts = np.tile([f.start for f in space.free], (len(FRICTIONS) * len(stiffness), 1))
     starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(FRICTIONS))
     starts[:, space.names.index("friction")] = np.repeat(FRICTIONS, len(stiffness))
-    found = multistart(residuals(coarse, measured, space, window), space, starts, keep=KEPT, progress=progress, max_steps=8,
+    found = multistart(residuals((coarse,), space, window), space, starts, keep=KEPT, progress=progress, max_steps=8,
                        tolerance=3e-2, probe=False)  # fmt: skip
     return found.best
 

@@ -31,6 +31,10 @@ class Prediction:
         """self + factor * other."""
         return Prediction(*(a + factor * b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
+    def frames(self, which: slice) -> Prediction:
+        """Some of the frames."""
+        return Prediction(*(a[which] for a in vars(self).values()))
+
     @property
     def center(self) -> np.ndarray:
         """[m] (T, 3) of the body origin."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,13 +72,19 @@ def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settin
             Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
             Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
         ]
+    return Space((*free, *start_unknowns(begin, size)))
+
+
+def start_unknowns(begin: Start, size: float, key: str = "") -> tuple[Free, ...]:
+    """Position, velocity and spin at the start of a flight; `key` is appended to their names."""
+    free = []
     for name, unit, value, step in (
         ("position", "m", begin.position, 1e-3 * size),
         ("initial_velocity", "m/s", begin.velocity, 1e-3),
         ("initial_angular_velocity", "rad/s", begin.angular_velocity, 1e-2),
     ):
-        free += [Free(f"{name}_{a}", unit, float(value[k]), step=step) for k, a in enumerate(AXES)]
-    return Space(tuple(free))
+        free += [Free(f"{name}_{a}{key}", unit, float(value[k]), step=step) for k, a in enumerate(AXES)]
+    return tuple(free)
 
 
 def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
@@ -87,23 +92,6 @@ def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> 
     track = motion.track(values, time)
     position, F = motion.readout(np.swapaxes(track.position, 0, 1), np.swapaxes(track.deformation, 0, 1))
     return np.concatenate([position, F.reshape(*F.shape[:2], 9)], -1)
-
-
-def residuals(
-    motion: Motion, measured: Measured, space: Space, frames: int, changes: tuple[Change, ...] = ()
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Batched residual over sigma of the first `frames` frames: (B, P) physical values to (B, frames * 12), time first."""
-
-    def of(x: np.ndarray) -> np.ndarray:
-        values = dict(zip(space.names, x.T, strict=True))
-        state = predict(motion, values, measured.time[:frames])
-        for change in changes:
-            state = state + values[change.name][:, None, None] * change.prediction.state[:frames]
-        r = measured.scaled(state).reshape(len(x), -1)
-        r[np.isnan(r).any(1)] = np.nan
-        return r
-
-    return of
 
 
 @dataclass(frozen=True)
@@ -120,9 +108,8 @@ class Change:
     free: Free
 
     @staticmethod
-    def of(free: Free, one: Motion, other: Motion, space: Space, x: np.ndarray, time: np.ndarray) -> Change:
-        """Motion `one` minus `other` at values x (P,); zero where one of them failed."""
-        values = {name: np.array([v]) for name, v in zip(space.names, x, strict=True)}
+    def of(free: Free, one: Motion, other: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> Change:
+        """Motion `one` minus `other` at `values`, (1,) each; zero where one of them failed."""
         change = one.prediction(values, time).plus(-1.0, other.prediction(values, time))
         return Change(free.name, Prediction(*(np.nan_to_num(a) for a in vars(change).values())), free)
 

@@ -24,7 +24,7 @@ def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tup
     """Scalars as they are, starts as vectors, nuisances left out."""
     laws = {"youngs_modulus": law, "poisson_ratio": law, "friction": "Coulomb"}
     scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
-    out = [p for name, p in scalars.items() if name not in NUISANCES and name[:-2] not in VECTORS]
+    out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
     for name in ("initial_velocity", "initial_angular_velocity"):
         parts = [scalars[f"{name}_{a}"] for a in AXES]
         intervals = [p.interval for p in parts if p.interval is not None]
@@ -52,7 +52,7 @@ def result(
     warnings: tuple[str, ...],
 ) -> Parameters:
     """Simulate the fit once more through all frames and compare it with the video."""
-    motion, estimate, values = fit.motion, fit.estimate, fit.values
+    motion, estimate, values = fit.segments[0].motion, fit.estimate, fit.values
     T, first = len(frames.time), motion.begin.frame
     predicted = fit.prediction()
     center, gradient = predicted.center, predicted.gradient
@@ -63,7 +63,7 @@ def result(
     rotation[np.flatnonzero(ok) + first, 0] = quaternion(rotation_part(gradient[ok]))
     particle[first:], vertices[first:] = predicted.matter, predicted.surface
     gap = np.full((T, CHANNELS), np.nan)
-    gap[first:] = fit.measured.state - predicted.state
+    gap[first:] = fit.segments[0].measured.state - predicted.state
     train, heldout = split
     seen = states.position[:, 0]
     residual = {

@@ -1,4 +1,4 @@
-"""The motion before the first contact: a parabola and a steady spin."""
+"""The motion between contacts: a parabola and a steady spin."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+STEADY = 0.5  # [rad] of turning over which a free body's spin is taken as constant
+SHORTEST = 4  # frames of a flight that gives a new start
+
 
 @dataclass(frozen=True)
 class Start:
-    """Rigid motion at the first frame, and the frame in which contact may begin."""
+    """Rigid motion at the first frame of a flight, and the frame in which contact may begin."""
 
     frame: int  # first frame used
     contact: int  # first frame in which the body may touch the plane; the number of frames when it never does
@@ -56,6 +59,34 @@ def ballistic(
     solution = np.linalg.lstsq(A * w[:, None], (position[free] - 0.5 * gravity * t**2) * w[:, None], rcond=None)[0]
     R = Rotation.from_matrix(rotation_part(deformation[free]))
     turn = (R * R[0].inv()).as_rotvec()
-    line = np.linalg.lstsq(A, turn, rcond=None)[0]
+    small = np.linalg.norm(turn, axis=1) < STEADY
+    small[:2] = True
+    line = np.linalg.lstsq(A[small], turn[small], rcond=None)[0]
     start = Rotation.from_rotvec(line[0]) * R[0]
     return Start(first, contact, solution[0], solution[1], start.as_matrix(), line[1])
+
+
+def rebounds(
+    time: np.ndarray,
+    position: np.ndarray,
+    sigma: np.ndarray,
+    deformation: np.ndarray,
+    valid: np.ndarray,
+    clearance: np.ndarray,
+    margin: float,
+    gravity: np.ndarray,
+    first: Start,
+) -> list[Start]:
+    """Starts of the flights after the first contact; the arguments are those of `ballistic`, `valid` without held-out frames."""
+    out, begin = [], first
+    free = valid & (clearance > margin)
+    while True:
+        after = np.flatnonzero(free & (np.arange(len(time)) > begin.contact))
+        if not len(after):
+            return out
+        landed = np.flatnonzero(~free & (np.arange(len(time)) > after[0]))
+        end = int(landed[0]) if len(landed) else len(time)
+        if end - after[0] < SHORTEST:
+            return out
+        begin = ballistic(time, position, sigma, deformation, valid & (np.arange(len(time)) >= after[0]), clearance, margin, gravity)
+        out.append(begin)
