@@ -17,6 +17,7 @@ NAMES = (*(f"position_{a}" for a in AXES), *(f"F_{a}{b}" for a in AXES for b in 
 FRICTION_MAX = 2.0
 SIZE_SIGMA = 0.01  # an outline is half a pixel off on a body of some fifty pixels
 HEIGHT_SIGMA = 0.01  # [body sizes] of a ground that the user gave
+LEFT = 0.5  # share of the change by a finer grid that extrapolation does not mend
 FOUND_HEIGHT_SIGMA = 0.03  # [body sizes] of a ground found from the lowest point seen
 
 
@@ -43,13 +44,13 @@ class Measured:
     def widened(self, refinement: Change) -> Measured:
         """The same with the simulation's own error added to sigma in quadrature.
 
-        It is taken as large as the change by a finer grid, root mean square over the centre and over the gradient of a frame, and
+        It is taken as LEFT of the change by a finer grid, root mean square over the centre and over the gradient of a frame, and
         never falling again, since an impact's error is carried along. Without it the frames long after an impact, which no
         simulation predicts to a fraction of a millimetre, would outvote those before it.
         """
         parts = (refinement.prediction.state[:, :3], refinement.prediction.state[:, 3:])
         rms = np.stack([np.sqrt((part**2).mean(1)) for part in parts], 1)
-        return replace(self, sigma=np.hypot(self.sigma, np.repeat(np.maximum.accumulate(rms), (3, 9), axis=1)))
+        return replace(self, sigma=np.hypot(self.sigma, LEFT * np.repeat(np.maximum.accumulate(rms), (3, 9), axis=1)))
 
     def scaled(self, predicted: np.ndarray) -> np.ndarray:
         """(predicted - measured) / sigma for (B, T', 12); zero where not measured, NaN rows of failed members stay NaN."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 STEADY = 0.5  # [rad] of turning over which a free body's spin is taken as constant
+RINGING = 1  # frames of a flight that are left out: the body has just been deformed, and a start knows no deformation
 SHORTEST = 4  # frames of a flight that gives a new start
 
 
@@ -86,7 +87,7 @@ def rebounds(
             return out
         landed = np.flatnonzero(~free & (np.arange(len(time)) > after[0]))
         end = int(landed[0]) if len(landed) else len(time)
-        if end - after[0] < SHORTEST:
+        if end - after[0] < SHORTEST + RINGING:
             return out
-        begin = ballistic(time, position, sigma, deformation, valid & (np.arange(len(time)) >= after[0]), clearance, margin, gravity)
+        begin = ballistic(time, position, sigma, deformation, valid & (np.arange(len(time)) >= after[RINGING]), clearance, margin, gravity)
         out.append(begin)
