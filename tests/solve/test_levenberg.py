@@ -168,3 +168,19 @@ def test_bad_spaces_are_refused():
         Free("x", "", 5, 0, 10, "log")
     with pytest.raises(BadInput, match="share a name"):
         Space((Free("x", "", 0), Free("x", "", 0)))
+
+
+def test_slopes_of_a_rougher_model_lead_to_the_same_place():
+    t = np.linspace(0, 1, 40)
+    space = Space((Free("rate", "", 1.0, 0.1, 10), Free("size", "", 1.0, 0.1, 10)))
+    seen = 2.0 * np.exp(-3.0 * t)
+
+    def exact(p: np.ndarray) -> np.ndarray:
+        return p[:, 1:] * np.exp(-p[:, :1] * t) - seen
+
+    def rough(p: np.ndarray) -> np.ndarray:
+        return p[:, 1:] * (1 + p[:, :1] * t / 8) ** -8.0 - seen
+
+    fit = levenberg(exact, space, slope=rough)
+    assert fit.status is Status.CONVERGED
+    assert np.allclose(fit.values, [3.0, 2.0], atol=1e-4)

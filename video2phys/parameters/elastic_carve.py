@@ -93,17 +93,29 @@ def _judges(frames: Frames, states: StateTrack, obj: int = 0) -> list[Judge]:
 
 
 def _cells(body: Body) -> tuple[np.ndarray, np.ndarray, float]:
-    """Centres (N, 3) of the eighths of the body's lattice cells and of the cells around them, the nearest particle (N,), the edge."""
+    """Centres (N, 3) of cells half as wide as the body's lattice inside its surface, the nearest particle (N,), the edge."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(body.particle)
     step = float(np.median(tree.query(body.particle, k=2)[0][:, 1]))
     index = np.round((body.particle - body.particle[0]) / step).astype(int)
-    around = np.array(list(product((-1, 0, 1), repeat=3)))
+    around = np.array(list(product((-1, 0, 1), repeat=3)))  # a lattice cell whose centre is outside may still be half inside
     index = np.unique((index[:, None] + around).reshape(-1, 3), axis=0)
     eighths = np.array(list(product((-0.25, 0.25), repeat=3)))
     cells = (body.particle[0] + step * (index[:, None] + eighths)).reshape(-1, 3)
+    cells = cells[_within(cells, body)]
     return cells, tree.query(cells)[1], step / 2
+
+
+def _within(points: np.ndarray, body: Body) -> np.ndarray:
+    """(N,) bool: behind the nearest piece of the surface, whose triangles are small."""
+    from scipy.spatial import cKDTree
+
+    corners = body.vertices[body.faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    center = corners.mean(1)
+    near = cKDTree(center).query(points)[1]
+    return ((points - center[near]) * normal[near]).sum(1) < 0
 
 
 def _drawn_in(vertices: np.ndarray, cells: np.ndarray, judges: list[Judge]) -> np.ndarray:

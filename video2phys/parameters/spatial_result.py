@@ -99,7 +99,7 @@ def _rms(rows: np.ndarray) -> float:
 
 
 def _scalars(found: Fit) -> list[Parameter]:
-    """Friction, restitution, ..., with intervals that cover rival explanations, and what free flight cannot tell."""
+    """Friction, restitution, ...: means over rival explanations, with intervals that cover them; and what free flight cannot tell."""
     told = {p.name: p for p in parameters(found.estimate, found.space, LAWS, channels=6)}
     factor = max(spread(found.estimate, 6).chi2, 1.0)
     out = []
@@ -111,13 +111,14 @@ def _scalars(found: Fit) -> list[Parameter]:
                     Parameter(name, float("nan"), "1" if name != "contact_time" else "s", None, Verdict.NOT_IDENTIFIED, LAWS[name], why)
                 )
             continue
-        p = told[name]
+        p, weights, values = told[name], [1.0], [found.contact[name]]
         for rival in found.rivals:
             # evidence leans on how wide errors are believed to be, which is known roughly: misfit has to speak against a rival, too
             dearer = min(rival.price - found.price, rival.estimate.cost - found.estimate.cost)
             if name in rival.contact and dearer < RIVAL * factor:
                 p = _covering(p, next(q for q in parameters(rival.estimate, rival.space, LAWS, channels=6) if q.name == name))
-        out.append(p)
+                weights, values = [*weights, float(np.exp(-max(dearer, 0.0) / (2 * factor)))], [*values, rival.contact[name]]
+        out.append(replace(p, value=float(np.average(values, weights=weights))))
     out += _vectors(told, found)
     return out
 
@@ -130,7 +131,7 @@ def _covering(p: Parameter, other: Parameter) -> Parameter:
     interval = [float(ends[:, 0].min()), float(ends[:, 1].max())]
     wide = (interval[1] - interval[0]) / 2 > 0.25 * abs(float(np.asarray(p.value)))
     verdict = Verdict.WEAK if wide and p.verdict is Verdict.IDENTIFIED else p.verdict
-    return replace(p, interval=interval, verdict=verdict, note="the interval covers another explanation of the same motion")
+    return replace(p, interval=interval, verdict=verdict, note="a mean over explanations of the same motion; the interval covers them")
 
 
 def _vectors(told: dict[str, Parameter], found: Fit) -> list[Parameter]:
