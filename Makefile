@@ -13,8 +13,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/video2phys run sample_videos/soft_block -o $(DEMO)
-	$(BIN)/python sample_videos/compare.py sample_videos/soft_block $(DEMO)
+	$(BIN)/video2phys run sample_videos/soft_ball -o $(DEMO)
+	$(BIN)/python sample_videos/compare.py sample_videos/soft_ball $(DEMO)
 
 test: $(VENV)/.installed lint
 	$(BIN)/python -m pytest -m "not slow"

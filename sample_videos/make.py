@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-SAMPLES = ("sliding_block", "soft_block")
+SAMPLES = ("sliding_block", "soft_ball")
 
 
 def main() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from video2phys.progress import Progress
 from video2phys.simulate.materials.elastic import wave_speed
 from video2phys.simulate.mpm.scene import COURANT
 from video2phys.solve.covariance import spread
+from video2phys.solve.differences import Residuals
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.multistart import multistart
+from video2phys.solve.profile import interval, rise
 from video2phys.solve.space import Space
 
 SCAN = 4  # stiffnesses a decade: the valleys of the misfit are half a decade wide
@@ -25,6 +27,7 @@ FRICTIONS = (0.1, 0.5)  # of the scan
 KEPT = 3  # starts refined on the coarsest body
 # stiffness, as a factor, and Poisson ratio of more starts for all frames: one impact seen by a few frames has several explanations
 AROUND = (None, (0.6, 0.3), (1.7, 0.3))
+PROFILED, PROFILE_POINTS = ("friction", "poisson_ratio"), 20  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
 
@@ -37,6 +40,7 @@ class Fit:
     space: Space
     estimate: Estimate
     notes: tuple[str, ...] = ()
+    profiles: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # intervals of parameters whose effect may end
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -95,7 +99,19 @@ def impact(
                          tolerance=1e-3, probe=False, progress=stretch(progress, 0.75, 1.0))  # fmt: skip
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
     estimate = unsettled(estimate, space, np.append(near.values, np.full(len(space) - len(near.values), np.nan)))
-    return Fit(fine, space, replace(estimate, probes=near.probes), (note,))
+    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), profiles(cheap, space, estimate))
+
+
+def profiles(residual: Residuals, space: Space, estimate: Estimate) -> dict[str, tuple[float, float]]:
+    """95 % intervals of the parameters in PROFILED by their profiles, within their bounds."""
+    widened, out = spread(estimate, CHANNELS).factor, {}
+    for name in PROFILED:
+        k = space.names.index(name)
+        values = np.linspace(space.free[k].lower, space.free[k].upper, PROFILE_POINTS)
+        found = interval(rise(residual, space, estimate, name, values), values, float(widened[k]))
+        if found is not None:
+            out[name] = found
+    return out
 
 
 def around(space: Space) -> np.ndarray:

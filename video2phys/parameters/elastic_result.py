@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from video2phys.parameters.elastic_fit import Fit
@@ -10,9 +12,8 @@ from video2phys.parameters.elastic_residuals import CHANNELS, NAMES
 from video2phys.parameters.elastic_silhouette import center_error, overlap
 from video2phys.parameters.elastic_start import rotation_part
 from video2phys.simulate.materials.elastic import Law
-from video2phys.solve.covariance import correlation, parameters, spread
-from video2phys.solve.levenberg import Estimate
-from video2phys.solve.space import Space
+from video2phys.solve.covariance import COVERS, correlation, parameters, spread
+from video2phys.solve.space import Free
 from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict
 
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
@@ -20,10 +21,13 @@ MISFIT = 2.0  # standard deviations, root mean square
 NUISANCES = ("size", "ground_height", "extrapolation", "outline", *(f"position_{a}" for a in AXES))
 
 
-def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tuple[Parameter, ...]:
-    """Scalars as they are, starts as vectors, nuisances left out."""
+def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
+    """Scalars with intervals that include their profiles, starts as vectors, nuisances left out."""
+    estimate, space = fit.estimate, fit.space
     laws = {"youngs_modulus": law, "poisson_ratio": law, "friction": "Coulomb"}
     scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
+    for name, ends in fit.profiles.items():
+        scalars[name] = stretched(scalars[name], ends, next(f for f in space.free if f.name == name))
     out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
     for name in ("initial_velocity", "initial_angular_velocity"):
         parts = [scalars[f"{name}_{a}"] for a in AXES]
@@ -37,6 +41,18 @@ def table(estimate: Estimate, space: Space, law: Law, density: Parameter) -> tup
         interval = ends.tolist() if known else None
         out.append(Parameter(name, value.tolist(), parts[0].unit, interval, verdict, note=parts[0].note))
     return (*out, density)
+
+
+def stretched(p: Parameter, ends: tuple[float, float], free: Free) -> Parameter:
+    """The interval stretched over that of the profile; the verdict is never better for it."""
+    if p.interval is None:
+        return p
+    low, high = min(float(p.interval[0]), ends[0]), max(float(p.interval[1]), ends[1])  # pyright: ignore[reportArgumentType]
+    if [low, high] == list(p.interval):
+        return p
+    verdict = Verdict.NOT_IDENTIFIED if high - low > COVERS * (free.upper - free.lower) else Verdict.WEAK
+    beyond = "; every larger value explains the motion as well" if high >= free.upper else ""
+    return replace(p, interval=[low, high], verdict=verdict, note=f"the interval is that of the profile{beyond}")
 
 
 def result(
@@ -86,7 +102,7 @@ def result(
         warnings = (*warnings, f"the motion differs from the model's by more than {MISFIT:g} times the expected error: the interior, the "
                     "material or the contact may not be what was assumed")  # fmt: skip
     return Parameters(
-        "elastic", estimate.status, table(estimate, fit.space, law, density), frames.time, train, heldout, position, rotation, particle,
+        "elastic", estimate.status, table(fit, law, density), frames.time, train, heldout, position, rotation, particle,
         {k: v for k, v in residual.items() if v is not None}, gap, NAMES, correlation(estimate), fit.space.names, states.unit,
         ground=plane, gravity=motion.gravity, bodies=(body,), notes=notes, warnings=warnings,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A soft block dropped on the floor, seen by eight calibrated cameras; simulated on a grid finer than any fit uses."""
+"""An egg-shaped soft ball dropped on the floor, seen by eight calibrated cameras; simulated on a grid finer than any fit uses."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from video2phys.types import Camera
 
 FPS, FRAMES, PIXELS = 60, 24, 160
 SUPERSAMPLE = 3  # pictures are drawn larger and averaged: the rasteriser widens every Gaussian by half a pixel
-STEPS = 200  # per frame, above twice what stability asks for
+STEPS = 240  # per frame, above twice what stability asks for
 LIGHT = np.array([0.3, -0.4, 0.87])
 SIZE = np.array([0.12, 0.10, 0.088])  # [m]
-SKIN = 0.001  # [m] half the distance of the Gaussians on the skin, and their spread
-SPACING = 0.004  # [m] between particles; a fit uses about twice this
+SKIN, GAUSSIANS = 0.001, 9000  # [m] spread of the Gaussians on the skin, and their number: about 2 mm apart
+SPACING = 0.0033  # [m] between particles; a fit uses about twice this
 YOUNGS_MODULUS, POISSON_RATIO, DENSITY, FRICTION = 3.5e4, 0.32, 1000.0, 0.5
 POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (1.0, 2.0, 0.6)  # [m], [m/s], [rad/s]
 TILT = Rotation.from_rotvec([0.5, -0.2, 0.3]).as_matrix()
 
 
-def lattice(size: np.ndarray, spacing: float) -> np.ndarray:
-    """Cell centres of a block (N, 3)."""
+def solid(size: np.ndarray, spacing: float) -> np.ndarray:
+    """Centres (N, 3) of the lattice cells inside an ellipsoid with axes `size`."""
     axes = [(np.arange(round(s / spacing)) + 0.5) * spacing - s / 2 for s in size]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
+    return points[((2 * points / size) ** 2).sum(1) < 1]
 
 
-def skin(size: np.ndarray, spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points on the six faces (G, 3) and their outward normals (G, 3)."""
-    points, normals = [], []
-    for axis in range(3):
-        flat = lattice(np.where(np.arange(3) == axis, spacing, size), spacing)
-        for side in (-0.5, 0.5):
-            normal = np.where(np.arange(3) == axis, np.sign(side), 0.0)
-            points.append(flat * (normal == 0) + normal * size / 2)
-            normals.append(np.broadcast_to(normal, flat.shape))
-    return np.concatenate(points), np.concatenate(normals)
+def skin(size: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points evenly spread over the ellipsoid (G, 3) and their outward normals (G, 3)."""
+    k = np.arange(count) + 0.5
+    polar, around = np.arccos(1 - 2 * k / count), np.pi * (1 + 5**0.5) * k
+    points = np.stack([np.cos(around) * np.sin(polar), np.sin(around) * np.sin(polar), np.cos(polar)], 1) * size / 2
+    normals = points / size**2
+    return points, normals / np.linalg.norm(normals, axis=1, keepdims=True)
 
 
 def cameras() -> list[Camera]:
@@ -90,7 +88,7 @@ def picture(camera: Camera, mean: np.ndarray, covariance: np.ndarray, colour: np
 
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rest positions (N, 3), positions (T, N, 3) and deformation gradients (T, N, 3, 3)."""
-    particle = lattice(SIZE, SPACING)
+    particle = solid(SIZE, SPACING)
     scene = build(particle, np.full(len(particle), SPACING**3), normal=np.array([0, 0, 1.0]))
     params = Params.of(scene, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO, density=DENSITY, friction=FRICTION)
     begin = start(scene, params, position=POSITION, rotation=TILT, velocity=VELOCITY, angular_velocity=SPIN)
@@ -116,7 +114,7 @@ def write_capture(folder: Path) -> None:
 def make(folder: Path) -> None:
     random = np.random.default_rng(3)
     rest, position, deformation = simulate()
-    points, normals = skin(SIZE - 2 * SKIN, 2 * SKIN)
+    points, normals = skin(SIZE - 2 * SKIN, GAUSSIANS)
     near = KDTree(rest).query(points)[1]
     seeds, palette = random.uniform(-0.07, 0.07, (60, 3)), random.uniform(0.1, 0.95, (60, 3))
     colour = palette[KDTree(seeds).query(points)[1]]
@@ -137,4 +135,4 @@ def make(folder: Path) -> None:
         for v, frames in enumerate(views):
             write_video(folder / kind / f"cam{v}.mp4", frames, FPS, 16)
     write_capture(folder)
-    write_truth(folder, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO)
+    write_truth(folder, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO, friction=FRICTION)
