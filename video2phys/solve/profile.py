@@ -31,7 +31,7 @@ def rise(residuals: Residuals, space: Space, estimate: Estimate, name: str, valu
     J = np.concatenate([estimate.jacobian, np.diag(weight)])
     others = np.delete(J, k, axis=1)
     basis = np.linalg.qr(others[:, (others**2).sum(0) > 0])[0]
-    finite = np.isfinite(rows).all(1)
+    finite = np.asarray(np.isfinite(rows).all(1))
     left = np.where(finite[:, None], rows, 0.0)
     cost = np.where(finite, (left**2).sum(1) - ((left @ basis) ** 2).sum(1), np.inf)
     return cost[1:] - cost.min()
