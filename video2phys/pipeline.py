@@ -37,7 +37,7 @@ STAGES = {
         Stage("frames", (), types.Frames),
         Stage("gaussians", ("frames",), types.Gaussians),
         Stage("states", ("frames", "gaussians"), types.StateTrack),
-        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=3),
+        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=4),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),
         Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=2),
     )
