@@ -18,6 +18,7 @@ from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTr
 
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
 MISFIT = 2.0  # standard deviations, root mean square
+GRID_FRICTION = "friction acts through the grid cells that touch; where they are few the value can be far off, beyond its interval"
 NUISANCES = ("size", "ground_height", "extrapolation", "outline", *(f"position_{a}" for a in AXES))
 
 
@@ -28,6 +29,8 @@ def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
     scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
     for name, ends in fit.profiles.items():
         scalars[name] = stretched(scalars[name], ends, next(f for f in space.free if f.name == name))
+    if (p := scalars.get("friction")) is not None and p.verdict in (Verdict.IDENTIFIED, Verdict.WEAK):
+        scalars["friction"] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, GRID_FRICTION) if n))
     out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
     for name in ("initial_velocity", "initial_angular_velocity"):
         parts = [scalars[f"{name}_{a}"] for a in AXES]
