@@ -120,6 +120,10 @@ class View:
     seen: np.ndarray | None = None  # (T, O) of Seen
     background: str = ""  # picture of the scene without the object, or ""
 
+    def whole(self, frame: int, obj: int = 0) -> bool:
+        """Whether the picture of a frame shows the whole object, as far as is known."""
+        return self.seen is None or self.seen[frame, obj] == Seen.WHOLE
+
 
 @dataclass(frozen=True)
 class About:

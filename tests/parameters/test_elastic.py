@@ -10,6 +10,7 @@ import pytest
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
+from video2phys.parameters import elastic_start as start
 from video2phys.parameters.elastic import clearance, identify, matter, support
 from video2phys.parameters.elastic_body import bind, coarsen
 from video2phys.parameters.elastic_carve import Matter
@@ -120,7 +121,7 @@ def test_ballistic_start():
     x = np.array([0.1, 0, 1.0]) + np.array([1.0, 2, 0.5]) * t[:, None] + 0.5 * G * t[:, None] ** 2
     x[8:] += 1  # after a contact
     height = np.where(t < t[8], 1.0, 0.0)
-    begin = ballistic(t, x, np.full((12, 3), 1e-3), F, np.ones(12, bool), height, 0.01, G)
+    begin = ballistic(start.Path(t, x, np.full((12, 3), 1e-3), F, height, 0.01, G), np.ones(12, bool))
     assert begin.contact == 8
     assert begin.velocity == pytest.approx([1, 2, 0.5], abs=1e-9)
     assert begin.angular_velocity == pytest.approx(w, abs=1e-9)
@@ -148,6 +149,12 @@ def test_bound_points_follow_an_affine_motion_exactly():
     assert np.abs(center - b).max() < 1e-12 and np.abs(gradient - A).max() < 1e-10
 
 
+def heights(clearance: np.ndarray) -> start.Path:
+    """A path of which only the height over the ground matters."""
+    n = len(clearance)
+    return start.Path(np.arange(n) / 60, np.zeros((n, 3)), np.ones((n, 3)), np.tile(np.eye(3), (n, 1, 1)), clearance, 1.0, G)
+
+
 def test_support_and_windows():
     lowest = np.array([0.3, 0.2, 0.1, 0.11, 0.2])
     plane, found = support(None, True, G, lowest)
@@ -155,8 +162,8 @@ def test_support_and_windows():
     assert support(None, False, G, lowest) == (None, False)
     assert support(GROUND, True, G, lowest) == (GROUND, False)
     begin = Start(0, 2, np.zeros(3), np.zeros(3), np.eye(3), np.zeros(3))
-    assert first_contact(begin, np.array([9, 9, 0, 0, 0, 0, 9, 9, 9, 9.0]), 1.0, 10) == 8
-    assert first_contact(begin, np.zeros(10), 1.0, 7) == 7
+    assert first_contact(begin, heights(np.array([9, 9, 0, 0, 0, 0, 9, 9, 9, 9.0])), 10) == 8
+    assert first_contact(begin, heights(np.zeros(10)), 7) == 7
 
 
 def test_stiff_bodies_get_fewer_particles():

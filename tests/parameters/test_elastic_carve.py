@@ -9,6 +9,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
+from video2phys.parameters import elastic_start
 from video2phys.parameters.elastic_carve import carved
 from video2phys.parameters.elastic_silhouette import outline
 from video2phys.parameters.elastic_start import Start, ballistic, rebounds
@@ -99,12 +100,11 @@ def test_each_flight_gives_a_start() -> None:
             if z < 0:
                 z, v = 0.0, -0.8 * v
     x = np.stack([0 * t, 0 * t, height], 1)
-    motions = (t, x, np.full((60, 3), 1e-3), np.tile(np.eye(3), (60, 1, 1)))
-    ruled = (x[:, 2], 0.02, g)
-    first = ballistic(*motions, np.ones(60, bool), *ruled)
-    later = rebounds(*motions, np.arange(60) < 55, *ruled, first)
+    path = elastic_start.Path(t, x, np.full((60, 3), 1e-3), np.tile(np.eye(3), (60, 1, 1)), x[:, 2], 0.02, g)
+    first = ballistic(path, np.ones(60, bool))
+    later = rebounds(path, np.arange(60) < 55, first)
     assert len(later) == 2 and all(isinstance(b, Start) for b in later)
     for begin in later:
         assert begin.position[2] == pytest.approx(height[begin.frame], abs=1e-3)
         assert begin.velocity[2] == pytest.approx((height[begin.frame + 1] - height[begin.frame]) * 60 + 9.81 / 120, abs=0.02)
-    assert rebounds(*motions, np.arange(60) < first.contact + 3, *ruled, first) == []
+    assert rebounds(path, np.arange(60) < first.contact + 3, first) == []

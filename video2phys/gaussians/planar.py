@@ -9,7 +9,7 @@ from video2phys.gaussians.settings import Settings
 from video2phys.silhouette import Silhouette, measure
 from video2phys.solids.fill import mesh, particles
 from video2phys.solids.outline import area_centroid
-from video2phys.types import Body, Frames, Primitive, Seen
+from video2phys.types import Body, Frames, Primitive
 
 Y0 = 0.28209479177387814
 TINY = 12.0  # [px] an object narrower than this shows no shape
@@ -22,7 +22,7 @@ def planar_body(frames: Frames, obj: int, settings: Settings) -> tuple[Body, lis
     frame, as the planar states count angles from there. Raises BadInput where the object is nowhere whole.
     """
     view = frames.views[0]
-    whole = [k for k in range(len(frames.time)) if view.images[k] and (view.seen is None or view.seen[k, obj] == Seen.WHOLE)]
+    whole = [k for k in range(len(frames.time)) if view.images[k] and view.whole(k, obj)]
     shapes = {k: s for k in whole if (s := measure(frames.mask(0, k, obj))) is not None}
     if not shapes:
         raise BadInput(f"object {obj} is nowhere whole in the pictures.", fix="Use frames in which it is inside the picture and uncovered.")

@@ -9,7 +9,7 @@ from video2phys.errors import BadInput
 from video2phys.gaussians import fill, hull, surface
 from video2phys.gaussians.settings import Settings
 from video2phys.progress import Progress
-from video2phys.types import Body, Frames, Gaussians, Seen
+from video2phys.types import Body, Frames, Gaussians
 
 HELD_OUT_FROM = 4  # views: with fewer, none can be spared for the figure of merit
 FITTING = 0.9  # overlap of a rendered outline with its mask under which a view contradicts the others
@@ -37,7 +37,7 @@ def moment(frames: Frames, obj: int) -> tuple[int, list[hull.Shot]]:
         frame, which = 0, [k for k in range(len(frames.scan)) if frames.mask(k, 0, obj, scan=True).max() > 0.5]
         views, at = frames.scan, 0
     else:
-        whole = np.array([[v.seen is None or v.seen[k, obj] == Seen.WHOLE for v in frames.views] for k in range(len(frames.time))])
+        whole = np.array([[v.whole(k, obj) for v in frames.views] for k in range(len(frames.time))])
         frame = at = int(whole.sum(1).argmax())
         views, which = frames.views, np.flatnonzero(whole[frame]).tolist()
     if len(which) < 2:

@@ -18,7 +18,7 @@ from video2phys.parameters.elastic_fit import LEAST_FRAMES, Makes, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import Measured, unknowns
 from video2phys.parameters.elastic_result import empty, result
-from video2phys.parameters.elastic_start import Start, ballistic, rebounds
+from video2phys.parameters.elastic_start import Path, Start, ballistic, rebounds
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.split import split
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack, Verdict
@@ -55,9 +55,8 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     if found:
         notes = (*notes, "the ground was taken at the lowest point that the body reached")
     height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
-    motions = (states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0])
-    ruled = (height, MARGIN * size, gravity)
-    begin = ballistic(*motions, states.valid[:, 0], *ruled)
+    path = Path(states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], height, MARGIN * size, gravity)
+    begin = ballistic(path, states.valid[:, 0])
     warnings: tuple[str, ...] = ()
     if begin.contact - begin.frame < 2:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
@@ -70,10 +69,10 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     space = unknowns(begin, plane, found, size, own, float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max)))
     progress = stretch(context.progress, 0.0, 0.95)
     if begin.contact < last:
-        starts = [begin, *rebounds(*motions, train, *ruled, begin)]
+        starts = [begin, *rebounds(path, train, begin)]
         ends = [min(after.contact, last) for after in starts[1:]] + [last]
         seen = [Measured.of(states, b.frame, end - b.frame) for b, end in zip(starts, ends, strict=True)]
-        window = first_contact(begin, height, MARGIN * size, seen[0].count)
+        window = first_contact(begin, path, seen[0].count)
         fit = impact(make, starts, seen, space, window, rho, size, own, progress)
     else:
         fit = flight(make, begin, Measured.of(states, begin.frame, last - begin.frame), space, own)

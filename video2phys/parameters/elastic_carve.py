@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from video2phys.silhouette import signed_distance
-from video2phys.types import Body, Camera, Frames, Seen, StateTrack
+from video2phys.types import Body, Camera, Frames, StateTrack
 
 MARGIN = 0.1  # [px] an outline is not known better
 DOUBT = 0.35  # [px] by which outlines may err all along
@@ -86,8 +86,7 @@ def _judges(frames: Frames, states: StateTrack, obj: int = 0) -> list[Judge]:
     for k in np.flatnonzero(states.valid[:, obj] & (states.deformation_sigma[:, obj] < FINE)):
         c, F, sigma = states.position[k, obj], states.deformation[k, obj], float(states.position_sigma[k, obj].max())
         for v, view in enumerate(frames.views):
-            whole = view.seen is None or view.seen[k, obj] == Seen.WHOLE
-            if whole and view.images[k] and view.masks and view.masks[obj][k]:
+            if view.whole(int(k), obj) and view.images[k] and view.masks and view.masks[obj][k]:
                 out.append(Judge(int(k), view.camera, frames.mask(v, int(k), obj), c, F, sigma))
     return out
 

@@ -11,7 +11,7 @@ from video2phys.parameters.elastic_motion import Motion, Prediction
 from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, Change, Measured, start_unknowns
 from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
-from video2phys.parameters.elastic_start import Start
+from video2phys.parameters.elastic_start import Path, Start
 from video2phys.progress import Progress
 from video2phys.simulate.materials.elastic import wave_speed
 from video2phys.simulate.mpm.scene import COURANT
@@ -26,7 +26,7 @@ SCAN = 4  # stiffnesses a decade: the valleys of the misfit are half a decade wi
 FRICTIONS = (0.1, 0.5)  # of the scan
 KEPT = 3  # starts refined on the coarsest body
 # stiffness, as a factor, and Poisson ratio of more starts for all frames: one impact seen by a few frames has several explanations
-AROUND = (None, (0.6, 0.3), (1.7, 0.3))
+AROUND = ((0.6, 0.3), (1.7, 0.3))
 PROFILED, PROFILE_POINTS = ("friction", "poisson_ratio"), 20  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
@@ -92,7 +92,7 @@ def impact(
     fine, coarse = (tuple(pair[k] for pair in pairs) for k in (0, 1))
     space = Space((*space.free, *(c.free for c in fine[0].changes)))
     cheap = residuals(coarse, space)
-    found = multistart(cheap, space, around(space), keep=len(AROUND), max_steps=settings.max_steps, tolerance=1e-2, probe=False,
+    found = multistart(cheap, space, around(space), keep=1 + len(AROUND), max_steps=settings.max_steps, tolerance=1e-2, probe=False,
                        progress=stretch(progress, 0.5, 0.75))  # fmt: skip
     # the slopes of the coarse grid cost a quarter and lead to the same place
     estimate = levenberg(residuals(fine, space), space.started(found.best.values), slope=cheap, max_steps=settings.max_steps,
@@ -116,11 +116,10 @@ def profiles(residual: Residuals, space: Space, estimate: Estimate) -> dict[str,
 
 def around(space: Space) -> np.ndarray:
     """Starts (S, P): that of the space, and others with another stiffness."""
-    starts = np.tile(space.to_physical(space.start), (len(AROUND), 1))
-    for name, column in (("youngs_modulus", 0), ("poisson_ratio", 1)):
-        k = space.names.index(name)
-        for start, change in zip(starts, AROUND, strict=True):
-            start[k] = start[k] if change is None else change[column] * (start[k] if column == 0 else 1.0)
+    starts = np.tile(space.to_physical(space.start), (1 + len(AROUND), 1))
+    factor, ratio = np.array(AROUND).T
+    starts[1:, space.names.index("youngs_modulus")] *= factor
+    starts[1:, space.names.index("poisson_ratio")] = ratio
     return starts
 
 
@@ -129,11 +128,12 @@ def _segments(
 ) -> tuple[Segment, Segment]:
     """A segment on the fine and on the coarse grid, with the changes that its nuisances stand for at `values`."""
     fine, coarse = make.body(begin, count), make.body(begin, fewer)
-    mine = Segment(key, fine, measured).own(values)
-    refinement = Change.of(EXTRAPOLATION, fine, coarse, mine, measured.time)
+    mine, time = Segment(key, fine, measured).own(values), measured.time
+    base = coarse.prediction(mine, time)
+    refinement = Change.of(EXTRAPOLATION, fine.prediction(mine, time), base)
     changes = (refinement,)
     if make.tight is not None:
-        changes += (Change.of(OUTLINE, make.tight(begin, fewer), coarse, mine, measured.time),)
+        changes += (Change.of(OUTLINE, make.tight(begin, fewer).prediction(mine, time), base),)
     measured = measured.widened(refinement)
     return Segment(key, fine, measured, changes), Segment(key, coarse, measured, changes)
 
@@ -175,9 +175,9 @@ def unsettled(estimate: Estimate, space: Space, coarse: np.ndarray) -> Estimate:
     return replace(estimate, covariance=estimate.covariance + np.diag(moved**2) / factor)
 
 
-def first_contact(begin: Start, height: np.ndarray, margin: float, count: int) -> int:
+def first_contact(begin: Start, path: Path, count: int) -> int:
     """Frames up to the first one that is free again after contact, and a few more of the rebound; at most `count`."""
-    free = np.flatnonzero(height[begin.contact :] > margin)
+    free = np.flatnonzero(path.clearance[begin.contact :] > path.margin)
     end = begin.contact + (int(free[0]) if len(free) else count)
     rebound = max(2, (end - begin.contact) // 2)
     return int(np.clip(end - begin.frame + rebound, min(LEAST_FRAMES, count), count))

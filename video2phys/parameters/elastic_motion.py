@@ -81,9 +81,12 @@ class Motion:
         """Simulate one set of values, (1,) each; NaN from a failure on."""
         track = self.track(values, time)
         x, F = track.position[:, 0], track.deformation[:, 0]
-        center, gradient = self.readout(x, F)
-        state = np.concatenate([center, gradient.reshape(-1, 9)], 1)
-        return Prediction(state, self.surface.move(x, F), self.matter.move(x, F))
+        return Prediction(self.state(x, F), self.surface.move(x, F), self.matter.move(x, F))
+
+    def state(self, position: np.ndarray, deformation: np.ndarray) -> np.ndarray:
+        """Affine state (..., 12) of particles at (..., N, 3) with gradients (..., N, 3, 3)."""
+        center, gradient = self.readout(position, deformation)
+        return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
 
     def params(self, values: dict[str, np.ndarray]) -> Params:
         """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""

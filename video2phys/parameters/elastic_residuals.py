@@ -91,8 +91,7 @@ def start_unknowns(begin: Start, size: float, key: str = "") -> tuple[Free, ...]
 def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
     """Affine states (B, T, 12) at `time`; NaN rows from a failure on."""
     track = motion.track(values, time)
-    position, F = motion.readout(np.swapaxes(track.position, 0, 1), np.swapaxes(track.deformation, 0, 1))
-    return np.concatenate([position, F.reshape(*F.shape[:2], 9)], -1)
+    return motion.state(np.swapaxes(track.position, 0, 1), np.swapaxes(track.deformation, 0, 1))
 
 
 @dataclass(frozen=True)
@@ -104,15 +103,17 @@ class Change:
     "outline": the motion of a body with tighter outlines minus that of the body. Added once, the outlines err by that much.
     """
 
-    name: str
-    prediction: Prediction
     free: Free
+    prediction: Prediction
+
+    @property
+    def name(self) -> str:
+        return self.free.name
 
     @staticmethod
-    def of(free: Free, one: Motion, other: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> Change:
-        """Motion `one` minus `other` at `values`, (1,) each; zero where one of them failed."""
-        change = one.prediction(values, time).plus(-1.0, other.prediction(values, time))
-        return Change(free.name, Prediction(*(np.nan_to_num(a) for a in vars(change).values())), free)
+    def of(free: Free, one: Prediction, other: Prediction) -> Change:
+        """`one` minus `other`; zero where one of them failed."""
+        return Change(free, Prediction(*(np.nan_to_num(a) for a in vars(one.plus(-1.0, other)).values())))
 
 
 # second order expected, first order and none within a little over one sigma

@@ -54,6 +54,7 @@ def stretched(p: Parameter, ends: tuple[float, float], free: Free) -> Parameter:
     if [low, high] == list(p.interval):
         return p
     verdict = Verdict.NOT_IDENTIFIED if high - low > COVERS * (free.upper - free.lower) else Verdict.WEAK
+    verdict = min(verdict, p.verdict, key=WORST.index)
     beyond = "; every larger value explains the motion as well" if high >= free.upper else ""
     return replace(p, interval=[low, high], verdict=verdict, note=f"the interval is that of the profile{beyond}")
 

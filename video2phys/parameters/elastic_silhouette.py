@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.types import Camera, Frames, Seen
+from video2phys.types import Camera, Frames
 
 
 def outline(camera: Camera, vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
@@ -30,8 +30,7 @@ def overlap(frames: Frames, vertices: np.ndarray, faces: np.ndarray, chosen: np.
     ratios = []
     for v, view in enumerate(frames.views):
         for k in np.flatnonzero(chosen):
-            whole = view.seen is None or view.seen[k, obj] == Seen.WHOLE
-            if not (view.masks and view.masks[obj][k] and whole):
+            if not (view.masks and view.masks[obj][k] and view.whole(int(k), obj)):
                 continue
             seen = frames.mask(v, int(k), obj) > 0.5
             predicted = outline(view.camera, vertices[k], faces)

@@ -30,35 +30,38 @@ def rotation_part(F: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def ballistic(
-    time: np.ndarray,
-    position: np.ndarray,
-    sigma: np.ndarray,
-    deformation: np.ndarray,
-    valid: np.ndarray,
-    clearance: np.ndarray,
-    margin: float,
-    gravity: np.ndarray,
-) -> Start:
-    """Fit the contact-free frames. `clearance` (T,) is the lowest point's height over the plane, inf without one.
+@dataclass(frozen=True)
+class Path:
+    """The measured affine motion, and what tells flight from contact."""
 
-    The free frames are the first ones that clear the plane by `margin`. With fewer than two of them the first two valid
-    frames give a rough velocity, which the later fit refines.
+    time: np.ndarray  # [s] (T,)
+    position: np.ndarray  # [m] (T, 3)
+    sigma: np.ndarray  # [m] (T, 3)
+    deformation: np.ndarray  # (T, 3, 3)
+    clearance: np.ndarray  # [m] (T,) the lowest point's height over the plane, inf without one
+    margin: float  # [m] the body flies where it clears the plane by this
+    gravity: np.ndarray  # [m/s^2] (3,)
+
+
+def ballistic(path: Path, valid: np.ndarray) -> Start:
+    """Fit the contact-free frames, which are the first of the `valid` ones (T,) bool.
+
+    With fewer than two of them the first two valid frames give a rough velocity, which the later fit refines.
     """
     from scipy.spatial.transform import Rotation
 
     seen = np.flatnonzero(valid)
     first = int(seen[0])
-    touching = np.flatnonzero(valid & (clearance < margin))
-    contact = int(touching[0]) if len(touching) else len(time)
+    touching = np.flatnonzero(valid & (path.clearance < path.margin))
+    contact = int(touching[0]) if len(touching) else len(path.time)
     free = seen[seen < contact]
     if len(free) < 2:
         free = seen[:2]
-    t = (time[free] - time[first])[:, None]
-    w = 1 / np.maximum(sigma[free].mean(1), 1e-12)
+    t = (path.time[free] - path.time[first])[:, None]
+    w = 1 / np.maximum(path.sigma[free].mean(1), 1e-12)
     A = np.concatenate([np.ones_like(t), t], 1)
-    solution = np.linalg.lstsq(A * w[:, None], (position[free] - 0.5 * gravity * t**2) * w[:, None], rcond=None)[0]
-    R = Rotation.from_matrix(rotation_part(deformation[free]))
+    solution = np.linalg.lstsq(A * w[:, None], (path.position[free] - 0.5 * path.gravity * t**2) * w[:, None], rcond=None)[0]
+    R = Rotation.from_matrix(rotation_part(path.deformation[free]))
     turn = (R * R[0].inv()).as_rotvec()
     small = np.linalg.norm(turn, axis=1) < STEADY
     small[:2] = True
@@ -67,27 +70,17 @@ def ballistic(
     return Start(first, contact, solution[0], solution[1], start.as_matrix(), line[1])
 
 
-def rebounds(
-    time: np.ndarray,
-    position: np.ndarray,
-    sigma: np.ndarray,
-    deformation: np.ndarray,
-    valid: np.ndarray,
-    clearance: np.ndarray,
-    margin: float,
-    gravity: np.ndarray,
-    first: Start,
-) -> list[Start]:
-    """Starts of the flights after the first contact; the arguments are those of `ballistic`, `valid` without held-out frames."""
-    out, begin = [], first
-    free = valid & (clearance > margin)
+def rebounds(path: Path, valid: np.ndarray, first: Start) -> list[Start]:
+    """Starts of the flights after the first contact; `valid` (T,) bool leaves the held-out frames out."""
+    out, begin, frame = [], first, np.arange(len(path.time))
+    free = valid & (path.clearance > path.margin)
     while True:
-        after = np.flatnonzero(free & (np.arange(len(time)) > begin.contact))
+        after = np.flatnonzero(free & (frame > begin.contact))
         if not len(after):
             return out
-        landed = np.flatnonzero(~free & (np.arange(len(time)) > after[0]))
-        end = int(landed[0]) if len(landed) else len(time)
+        landed = np.flatnonzero(~free & (frame > after[0]))
+        end = int(landed[0]) if len(landed) else len(frame)
         if end - after[0] < SHORTEST + RINGING:
             return out
-        begin = ballistic(time, position, sigma, deformation, valid & (np.arange(len(time)) >= after[RINGING]), clearance, margin, gravity)
+        begin = ballistic(path, valid & (frame >= after[RINGING]))
         out.append(begin)

@@ -10,7 +10,7 @@ from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.states.settings import Settings
 from video2phys.states.warp import Moving, Sight, system
-from video2phys.types import Body, Camera, Frames, Gaussians, Seen, StateTrack
+from video2phys.types import Body, Camera, Frames, Gaussians, StateTrack
 
 BLURS = ((3.0, 4), (1.5, 4), (0.7, 6))  # [px], steps: coarse to fine
 MARGIN = 12  # [px] kept around the outline, so that a guess some pixels off is still in the picture
@@ -155,7 +155,7 @@ def sane(F: np.ndarray) -> bool:
 
 def whole(frames: Frames, k: int, obj: int) -> list[int]:
     """Views that see the object whole in frame k."""
-    return [i for i, v in enumerate(frames.views) if v.images[k] and (v.seen is None or v.seen[k, obj] == Seen.WHOLE)]
+    return [i for i, v in enumerate(frames.views) if v.images[k] and v.whole(k, obj)]
 
 
 def look(frames: Frames, k: int, obj: int) -> list[Sight]:
