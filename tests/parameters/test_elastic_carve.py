@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import samples
 import trimesh
 from scipy.spatial.transform import Rotation
 
@@ -26,13 +27,7 @@ CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in
 
 def camera(turn: float, size: int = 240) -> Camera:
     eye = 0.8 * np.array([np.cos(turn), np.sin(turn), 0.3])
-    z = -eye / np.linalg.norm(eye)
-    x = np.cross(z, [0, 0, 1.0])
-    x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z])
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = R, -R @ eye
-    return Camera(np.array([[900.0, 0, size / 2], [0, 900, size / 2], [0, 0, 1]]), pose, size, size)
+    return samples.aimed(eye, np.zeros(3), np.array([[900.0, 0, size / 2], [0, 900, size / 2], [0, 0, 1]]), size)
 
 
 @pytest.fixture

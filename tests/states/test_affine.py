@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import samples
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
@@ -43,14 +44,7 @@ def truth(k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def camera(angle: float) -> Camera:
     eye = np.array([1.2 * np.cos(angle), 1.2 * np.sin(angle), 0.6])
-    z = np.array([0.0, 0, 0.28]) - eye
-    z /= np.linalg.norm(z)
-    x = np.cross(z, [0, 0, 1.0])
-    x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z])
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = R, -R @ eye
-    return Camera(np.array([[260.0, 0, SIZE / 2], [0, 260, SIZE / 2], [0, 0, 1]]), pose, SIZE, SIZE)
+    return samples.aimed(eye, np.array([0.0, 0, 0.28]), np.array([[260.0, 0, SIZE / 2], [0, 260, SIZE / 2], [0, 0, 1]]), SIZE)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.types import Camera, Frames, Seen
+from video2phys.types import Camera, Frames
 
 SIZE = 64  # [px]
 MARGIN = 1.5  # side of the crop over the longer side of the object's box
@@ -75,8 +75,7 @@ def gather(frames: Frames, obj: int = 0) -> list[Crop]:
     found = []
     for v, view in enumerate(frames.views):
         for k in range(len(frames.time)):
-            whole = view.seen is None or view.seen[k, obj] == Seen.WHOLE
-            if whole and view.images[k] and (made := crop(view.camera, frames.mask(v, k, obj), v, k)) is not None:
+            if view.whole(k, obj) and view.images[k] and (made := crop(view.camera, frames.mask(v, k, obj), v, k)) is not None:
                 found.append(made)
     return found
 
