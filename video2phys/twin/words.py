@@ -126,7 +126,8 @@ def _fit(parameters: Parameters) -> str:
     train, heldout = parameters.residual.get("train_px"), parameters.residual.get("heldout_px")
     if train is None or not np.isfinite(train):
         return ""
-    text = f"A {parameters.model} model follows the motion to {train:.2g} px in the {int(parameters.train.sum())} frames it was fitted to"
+    article = "An" if parameters.model[0] in "aeiou" else "A"
+    text = f"{article} {parameters.model} model follows the motion to {train:.2g} px in the {int(parameters.train.sum())} frames it was fitted to"
     if heldout is not None and np.isfinite(heldout):
         text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {heldout:.2g} px"
     return text + "."
