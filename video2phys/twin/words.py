@@ -127,7 +127,8 @@ def _fit(parameters: Parameters) -> str:
     if train is None or not np.isfinite(train):
         return ""
     article = "An" if parameters.model[0] in "aeiou" else "A"
-    text = f"{article} {parameters.model} model follows the motion to {train:.2g} px in the {int(parameters.train.sum())} frames it was fitted to"
+    count = int(parameters.train.sum())
+    text = f"{article} {parameters.model} model follows the motion to {train:.2g} px in the {count} frames it was fitted to"
     if heldout is not None and np.isfinite(heldout):
         text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {heldout:.2g} px"
     return text + "."
