@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import samples
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
@@ -18,9 +19,12 @@ from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import predict
 from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic_sight import Sight, sight
 from video2phys.parameters.elastic_silhouette import outline, overlap
 from video2phys.parameters.elastic_start import Start, ballistic, rotation_part
 from video2phys.parameters.settings import Settings
+from video2phys.simulate.lagrangian.lattice import embed
+from video2phys.simulate.mpm.scene import build
 from video2phys.types import About, Body, Camera, Frames, Gaussians, Plane, StateTrack, Status, Verdict
 
 G = np.array([0, 0, -9.81])
@@ -44,13 +48,18 @@ def block() -> Body:
     )  # fmt: skip
 
 
+def simulated(body: Body, begin: Start, frames: int, count: int, ground: bool = True) -> Motion:
+    """The motion of `body` with about `count` particles, all of its surface in sight."""
+    looks = Sight(body.vertices, np.ones((frames, len(body.vertices))))
+    plane = GROUND if ground else None
+    return motion(body, Matter(body.particle, body.volume), looks, begin, plane, G, 1000.0, "neo-Hookean", count)
+
+
 def thrown(body: Body, frames: int = 24, noise: float = 2e-4, ground: bool = True) -> tuple[Frames, Gaussians, StateTrack]:
     """Affine states of a tilted, thrown block, from a simulation with all its particles."""
     tilt = rotation_part(np.array([[1, 0, 0.25], [0, 1, 0.15], [-0.25, -0.15, 1.0]]))
     begin = Start(0, frames, np.array([0, 0, 0.15]), np.array([0.4, 0.1, -1.0]), tilt, np.array([0.2, 1.0, 0.3]))
-    fine: Motion = motion(
-        body, Matter(body.particle, body.volume), begin, GROUND if ground else None, G, 1000.0, "neo-Hookean", len(body.particle)
-    )
+    fine = simulated(body, begin, frames, len(body.particle), ground)
     time = np.arange(frames) / 60
     state = predict(fine, {k: np.array([v]) for k, v in TRUTH.items()}, time)[0]
     rng = np.random.default_rng(0)
@@ -145,8 +154,28 @@ def test_bound_points_follow_an_affine_motion_exactly():
     binding = bind(points, particle)
     x, F = particle @ A.T + b, np.broadcast_to(A, (len(particle), 3, 3))
     assert np.abs(binding.move(x, F) - (points @ A.T + b)).max() < 1e-12
-    center, gradient = binding.affine(points, len(particle))(x, F)
+    weight = np.random.default_rng(0).uniform(0, 1, (2, len(points)))
+    lattice = embed(build(particle, np.full(len(particle), 1e-6)))
+    node = np.tile(lattice.node @ A.T + b, (2, 1, 1, 1))
+    center, gradient = binding.affine(points, weight, lattice)(node, np.ones(1))
     assert np.abs(center - b).max() < 1e-12 and np.abs(gradient - A).max() < 1e-10
+
+
+def test_an_unseen_dent_does_not_count():
+    """A state is that of the triangles in the pictures: a camera above sees the top and the sides of a block, not its underside."""
+    from video2phys.types import Seen, View
+
+    body = block()
+    camera = samples.aimed(np.array([0.5, 0.4, 0.9]), np.array([0, 0, 0.15]), np.array([[300.0, 0, 80], [0, 300, 80], [0, 0, 1]]), 160)
+    view = View("a", camera, ("x.png", ""), (("m.png", ""),), np.array([[Seen.WHOLE], [Seen.ABSENT]]))
+    states = thrown(body, frames=2)[2]
+    upright = replace(states, deformation=np.tile(np.eye(3), (2, 1, 1, 1)), position=np.tile([0, 0, 0.15], (2, 1, 1)))
+    looks = sight(Frames(Path("."), np.arange(2) / 60, (view,), (), 1, About(), "test"), body, upright)
+    faced = np.array([0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1], bool)  # +x, +y and +z of the pairs of triangles
+    assert ((looks.weight[0] > 0) == faced).all()
+    seen = outline(camera, body.vertices + [0, 0, 0.15], body.faces).sum()
+    assert looks.weight[0].sum() == pytest.approx(seen, rel=0.05)
+    assert looks.weight[1].sum() == pytest.approx(2 * (SIZE[0] * SIZE[1] + SIZE[1] * SIZE[2] + SIZE[2] * SIZE[0]))  # no view: by area
 
 
 def heights(clearance: np.ndarray) -> start.Path:
@@ -169,14 +198,14 @@ def test_support_and_windows():
 def test_stiff_bodies_get_fewer_particles():
     body = block()
     begin = Start(0, 2, np.zeros(3), np.zeros(3), np.eye(3), np.zeros(3))
-    m = motion(body, Matter(body.particle, body.volume), begin, GROUND, G, 1000.0, "neo-Hookean", 500)
+    m = simulated(body, begin, 31, 500)
     counts = [affordable(m, np.array([E, 0.3]), 1000.0, 0.5, ElasticSettings(effort=3e6)) for E in (1e4, 1e6, 1e12)]
     assert counts[0] == 4000 and 512 < counts[1] < 4000 and counts[2] == 512
     # the estimate of the effort agrees with the steps that are taken, up to the ladder's sqrt(2) and the lightest particle
     values = {"youngs_modulus": np.array([1e6]), "poisson_ratio": np.array([0.3])}
-    m = motion(body, Matter(body.particle, body.volume), begin, GROUND, G, 1000.0, "neo-Hookean", counts[1])
+    m = simulated(body, begin, 31, counts[1])
     params = m.params(values)
-    taken = m.steps(params, np.arange(31) / 60).sum() * len(m.scene.volume)
+    taken = m.steps(params, np.arange(31) / 60).sum() * len(m.lattice.scene.volume)
     assert 0.6 * 3e6 < taken < 2 * 3e6
 
 

@@ -18,6 +18,7 @@ from video2phys.parameters.elastic_fit import LEAST_FRAMES, Makes, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import Measured, unknowns
 from video2phys.parameters.elastic_result import empty, result
+from video2phys.parameters.elastic_sight import sight
 from video2phys.parameters.elastic_start import Path, Start, ballistic, rebounds
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.split import split
@@ -62,8 +63,10 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
     last = int(np.flatnonzero(train)[-1]) + 1
 
+    looks = sight(frames, body, states)
+
     def made(cells: Matter) -> Callable[[Start, int], Motion]:
-        return lambda begin, count: motion(body, cells, begin, plane, gravity, rho, own.law, count)
+        return lambda begin, count: motion(body, cells, looks, begin, plane, gravity, rho, own.law, count)
 
     make = Makes(made(cells), None if tighter is None else made(tighter))
     space = unknowns(begin, plane, found, size, own, float(np.sqrt(own.youngs_modulus_min * own.youngs_modulus_max)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.errors import BadInput
+from video2phys.simulate.lagrangian.lattice import Lattice
 
 
 def coarsen(particle: np.ndarray, volume: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -50,28 +51,37 @@ class Binding:
         x, F = position[..., self.index, :], deformation[..., self.index, :, :]
         return np.einsum("kj,...kji->...ki", self.weight, x + np.einsum("...kjil,kjl->...kji", F, self.arm))
 
-    def affine(self, points: np.ndarray, count: int) -> AffineReadout:
-        """The least-squares affine motion of the points at rest (K, 3), as a linear function of `count` particles."""
+    def affine(self, points: np.ndarray, weight: np.ndarray, lattice: Lattice) -> AffineReadout:
+        """The affine motion of the points at rest (K, 3), by least squares with weights (T, K), as a function of the lattice's nodes."""
+        from scipy.sparse import csr_matrix
+
+        rows, shape = np.repeat(np.arange(len(points)), self.index.shape[1]), (len(points), len(lattice.first))
+
+        def by_particle(values: np.ndarray) -> csr_matrix:
+            return csr_matrix((values.ravel(), (rows, self.index.ravel())), shape=shape)
+
+        to_particles, columns = lattice.operators
+        by_position = by_particle(self.weight) @ to_particles
+        by_gradient = sum(by_particle(self.weight * self.arm[..., axis]) @ column for axis, column in enumerate(columns))
         rest = np.concatenate([np.ones((len(points), 1)), points], 1)
-        inverse = np.linalg.pinv(rest)  # (4, K): rows give the centre and the three columns of F
-        part = inverse[:, :, None] * self.weight
-        by_position, by_deformation = np.zeros((count, 4)), np.zeros((count, 4, 3))
-        np.add.at(by_position, self.index, part.transpose(1, 2, 0))
-        np.add.at(by_deformation, self.index, np.einsum("rkj,kjl->kjrl", part, self.arm))
-        return AffineReadout(by_position, by_deformation)
+        share = weight / weight.sum(1, keepdims=True)
+        normal = np.einsum("tk,kr,ks->trs", share, rest, rest)
+        solved = np.einsum("trs,ks,tk->tkr", np.linalg.pinv(normal), rest, share)  # rows give the centre and the columns of F
+        return AffineReadout(*(np.stack([m.T @ s for s in solved]) for m in (by_position, by_gradient)))
 
 
 @dataclass(frozen=True)
 class AffineReadout:
-    """Centre and gradient of a body from its particles."""
+    """Centre and gradient of a body from its nodes in each of T frames."""
 
-    by_position: np.ndarray  # (N, 4)
-    by_deformation: np.ndarray  # [m] (N, 4, 3)
+    by_position: np.ndarray  # (T, G, 4)
+    by_gradient: np.ndarray  # (T, G, 4) of a body of its size at rest; gradients are smaller in a larger one
 
-    def __call__(self, position: np.ndarray, deformation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(..., N, 3) and (..., N, 3, 3) to the image of the body origin (..., 3) and F (..., 3, 3)."""
-        rows = np.einsum("nr,...ni->...ri", self.by_position, position)
-        rows = rows + np.einsum("nrl,...nil->...ri", self.by_deformation, deformation)
+    def __call__(self, node: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes (T', B, G, 3) of the first T' frames and sizes (B,) to the image of the body origin (B, T', 3) and F (B, T', 3, 3)."""
+        n = len(node)
+        rows, bend = (np.einsum("tgr,tbgi->btri", m[:n], node, optimize=True) for m in (self.by_position, self.by_gradient))
+        rows = rows + bend / size[:, None, None, None]
         return rows[..., 0, :], np.swapaxes(rows[..., 1:, :], -1, -2)
 
 

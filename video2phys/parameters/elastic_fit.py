@@ -157,7 +157,7 @@ def affordable(motion: Motion, x: np.ndarray, density: float, duration: float, s
     effort = N^(4/3) c duration / (2 COURANT V^(1/3)).
     """
     speed = float(wave_speed(x[:1], x[1:2], np.array([density]))[0])
-    length = float(np.cbrt(motion.scene.volume.sum()))
+    length = float(np.cbrt(motion.lattice.scene.volume.sum()))
     count = (settings.effort * 2 * COURANT * length / (speed * max(duration, 1e-9))) ** 0.75
     return int(np.clip(count, FEWEST_PARTICLES, settings.particles))
 

@@ -8,14 +8,16 @@ import numpy as np
 
 from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coarsen
 from video2phys.parameters.elastic_carve import Matter
+from video2phys.parameters.elastic_sight import Sight
 from video2phys.parameters.elastic_start import Start
 from video2phys.simulate.clock import substeps
+from video2phys.simulate.lagrangian.lattice import Lattice, begin, embed
+from video2phys.simulate.lagrangian.rollout import Track, rollout
 from video2phys.simulate.materials.elastic import Law
-from video2phys.simulate.mpm.rollout import Track, rollout
-from video2phys.simulate.mpm.scene import Params, Scene, build, largest_step, start
+from video2phys.simulate.mpm.scene import Params, build, largest_step
 from video2phys.types import Body, Plane
 
-VECTORS = {"position": 3, "initial_velocity": 3, "initial_angular_velocity": 3}
+VECTORS = ("position", "turn", "initial_velocity", "initial_angular_velocity")  # of a start; the turn follows its rotation
 AXES = "xyz"
 
 
@@ -50,7 +52,7 @@ class Prediction:
 class Motion:
     """A body at one resolution, thrown at a plane."""
 
-    scene: Scene
+    lattice: Lattice
     readout: AffineReadout
     surface: Binding  # the body's closed surface
     matter: Binding  # the body's own particles
@@ -61,37 +63,40 @@ class Motion:
 
     def track(self, values: dict[str, np.ndarray], time: np.ndarray) -> Track:
         """Simulate a batch; `values` holds (B,) arrays by the names of `elastic_residuals.unknowns`, time starts at the first frame."""
+        from scipy.spatial.transform import Rotation
+
         batch = len(values["youngs_modulus"])
 
         def vector(name: str, fallback: np.ndarray) -> np.ndarray:
             return np.stack([values.get(f"{name}_{a}", np.full(batch, fallback[k])) for k, a in enumerate(AXES)], -1)
 
         params = self.params(values)
-        state = start(
-            self.scene,
+        state = begin(
+            self.lattice,
             params,
             position=vector("position", self.begin.position),
-            rotation=self.begin.rotation,
+            rotation=Rotation.from_rotvec(vector("turn", np.zeros(3))).as_matrix() @ self.begin.rotation,
             velocity=vector("initial_velocity", self.begin.velocity),
             angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
         )
-        return rollout(params, self.scene, state, time, steps=self.steps(params, time))
+        damping = values.get("damping", np.zeros(1))
+        return rollout(params, self.lattice, state, time, damping=damping, steps=self.steps(params, time))
 
     def prediction(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
         """Simulate one set of values, (1,) each; NaN from a failure on."""
         track = self.track(values, time)
-        x, F = track.position[:, 0], track.deformation[:, 0]
-        return Prediction(self.state(x, F), self.surface.move(x, F), self.matter.move(x, F))
+        x, F = (a[:, 0] for a in track.particles())
+        return Prediction(self.state(track)[0], self.surface.move(x, F), self.matter.move(x, F))
 
-    def state(self, position: np.ndarray, deformation: np.ndarray) -> np.ndarray:
-        """Affine state (..., 12) of particles at (..., N, 3) with gradients (..., N, 3, 3)."""
-        center, gradient = self.readout(position, deformation)
+    def state(self, track: Track) -> np.ndarray:
+        """Affine states (B, T, 12)."""
+        center, gradient = self.readout(track.node, track.size)
         return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
 
     def params(self, values: dict[str, np.ndarray]) -> Params:
         """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""
         return Params.of(
-            self.scene,
+            self.lattice.scene,
             youngs_modulus=values["youngs_modulus"],
             poisson_ratio=values["poisson_ratio"],
             density=self.density,
@@ -103,23 +108,23 @@ class Motion:
 
     def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
-        need = substeps(np.diff(time)[:, None], largest_step(params, self.scene)[None])
+        need = substeps(np.diff(time)[:, None], largest_step(params, self.lattice.scene)[None])
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 
 def motion(
-    body: Body, matter: Matter, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int
+    body: Body, matter: Matter, sight: Sight, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int
 ) -> Motion:
-    """A Motion of `body` with about `count` particles of `matter`.
+    """A Motion of `body` with about `count` particles of `matter`, whose state is that of what is in `sight`.
 
     Double precision: finite differences of a rollout need it.
     """
     particle, volume = coarsen(matter.particle, matter.volume, count)
-    looks = body.mean if len(body.mean) >= 4 else body.vertices
     scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
+    lattice = embed(scene)
     return Motion(
-        scene,
-        bind(looks, particle).affine(looks, len(particle)),
+        lattice,
+        bind(sight.point, particle).affine(sight.point, sight.weight[begin.frame :], lattice),
         bind(body.vertices, particle),
         bind(body.particle, particle),
         density,

@@ -15,6 +15,7 @@ from video2phys.types import Plane, StateTrack
 CHANNELS = 12  # centre (3) and gradient (9)
 NAMES = (*(f"position_{a}" for a in AXES), *(f"F_{a}{b}" for a in AXES for b in AXES))
 FRICTION_MAX = 2.0
+DAMPING_MAX = 50.0  # [1/s] a vibration's amplitude halves in 28 ms
 SIZE_SIGMA = 0.01  # an outline is half a pixel off on a body of some fifty pixels
 HEIGHT_SIGMA = 0.01  # [body sizes] of a ground that the user gave
 LEFT = 0.5  # share of the change by a finer grid that extrapolation does not mend
@@ -72,15 +73,17 @@ def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settin
             Free("friction", "1", 0.4, 0.0, FRICTION_MAX),
             Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
             Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
+            Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX),
         ]
     return Space((*free, *start_unknowns(begin, size)))
 
 
 def start_unknowns(begin: Start, size: float, key: str = "") -> tuple[Free, ...]:
-    """Position, velocity and spin at the start of a flight; `key` is appended to their names."""
+    """Position, orientation, velocity and spin at the start of a flight; `key` is appended to their names."""
     free = []
     for name, unit, value, step in (
         ("position", "m", begin.position, 1e-3 * size),
+        ("turn", "rad", np.zeros(3), 1e-3),
         ("initial_velocity", "m/s", begin.velocity, 1e-3),
         ("initial_angular_velocity", "rad/s", begin.angular_velocity, 1e-2),
     ):
@@ -90,8 +93,7 @@ def start_unknowns(begin: Start, size: float, key: str = "") -> tuple[Free, ...]
 
 def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
     """Affine states (B, T, 12) at `time`; NaN rows from a failure on."""
-    track = motion.track(values, time)
-    return motion.state(np.swapaxes(track.position, 0, 1), np.swapaxes(track.deformation, 0, 1))
+    return motion.state(motion.track(values, time))
 
 
 @dataclass(frozen=True)

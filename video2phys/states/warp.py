@@ -21,6 +21,8 @@ EDGE = 0.02  # alpha from which a pixel counts
 FLOOR = 0.02  # least residual scale, of 1: pictures are not exact to better than this
 BLOCK = 12  # [px] residuals within a block are taken as one observation when sigma is estimated, as neighbours err together
 HUBER = 1.345
+LIGHT = 0.06  # [square roots of the outline's area] over which brightness may differ: light stays behind when a body turns
+FAINT = 1e-4  # brightness squared that tells nothing of the light
 ENOUGH = 5000  # pixels of a view that are compared: more cost time, and what no affine map explains limits the result
 
 
@@ -101,13 +103,14 @@ def _view(moving: Moving, sight: Sight, c: np.ndarray, F: np.ndarray, blur: floa
 
     picture, alpha, X = moving.draw(sight.camera, c, F)
     overlap = float(np.minimum(alpha, sight.mask).sum() / max(np.maximum(alpha, sight.mask).sum(), 1e-6))
-    both = (alpha > 0.5) & (sight.mask > 0.5)
-    gain = np.clip((picture * sight.image)[both].sum() / max((picture**2)[both].sum(), 1e-6), 0.5, 2.0) if both.any() else 1.0
 
-    def smooth(a: np.ndarray) -> np.ndarray:
-        return cv2.GaussianBlur(a, (0, 0), blur)
+    def smooth(a: np.ndarray, width: float = blur) -> np.ndarray:
+        return cv2.GaussianBlur(a, (0, 0), width)
 
-    have, want = smooth(np.dstack([gain * picture, alpha]).astype(np.float32)), smooth(np.dstack([sight.image, sight.mask]))
+    both = ((alpha > 0.5) & (sight.mask > 0.5)).astype(np.float32)
+    own, common = (smooth((picture * other).sum(-1) * both, max(LIGHT * np.sqrt(both.sum()), 1.0)) for other in (picture, sight.image))
+    gain = np.clip((common + FAINT) / (own + FAINT), 0.5, 2.0)
+    have, want = smooth(np.dstack([gain[..., None] * picture, alpha]).astype(np.float32)), smooth(np.dstack([sight.image, sight.mask]))
     near = smooth(np.dstack([X, alpha]).astype(np.float32))
     stride = max(1, round(blur), round(np.sqrt(sight.mask.sum() / ENOUGH)))  # a blurred picture says no more at every pixel
     used = ((near[..., 3] > EDGE) & ((have[..., 3] > EDGE) | (want[..., 3] > EDGE)))[::stride, ::stride]

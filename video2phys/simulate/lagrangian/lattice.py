@@ -1,0 +1,86 @@
+"""The nodes that carry a body: quadratic B-splines on a lattice laid through the body at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from video2phys.simulate.mpm.scene import Params, Scene, Vector
+from video2phys.types import check
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Weights of N particles on G nodes. They never change, so a motion takes no energy from the body."""
+
+    scene: Scene
+    node: np.ndarray  # [m] (G, 3) body frame, at rest
+    first: np.ndarray  # (N,) int32 index of the first of a particle's 27 nodes
+    stride: np.ndarray  # (2,) int32 between nodes along x and along y; along z it is one
+    weight: np.ndarray  # (N, 3, 3) of three nodes in a row, by axis
+    slope: np.ndarray  # [1/m] (N, 3, 3) derivative of the weight by the particle's rest position, by axis
+
+    def __post_init__(self) -> None:
+        check(self, node=("G", 3), first=("N",), stride=(2,), weight=("N", 3, 3), slope=("N", 3, 3))
+
+    @cached_property
+    def operators(self) -> tuple[csr_matrix, list[csr_matrix]]:
+        """Sparse (N, G): particle positions from nodes, and their three derivatives [1/m] by rest position, the columns of F."""
+        from scipy.sparse import csr_matrix
+
+        steps = np.arange(3)
+        index = self.first[:, None, None, None] + (steps[:, None, None] * self.stride[0] + steps[:, None] * self.stride[1] + steps)
+        rows = np.repeat(np.arange(len(self.first)), 27)
+
+        def product(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> csr_matrix:
+            values = np.einsum("ni,nj,nk->nijk", x, y, z).ravel()
+            return csr_matrix((values, (rows, index.ravel())), shape=(len(self.first), len(self.node)))
+
+        w, s = self.weight, self.slope
+        columns = [product(*(s[:, b] if a == b else w[:, b] for b in range(3))) for a in range(3)]
+        return product(w[:, 0], w[:, 1], w[:, 2]), columns
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What moves."""
+
+    position: np.ndarray  # [m] (B, G, 3)
+    velocity: np.ndarray  # [m/s] (B, G, 3)
+
+    def __post_init__(self) -> None:
+        check(self, position=("B", "G", 3), velocity=("B", "G", 3))
+
+
+def embed(scene: Scene) -> Lattice:
+    """Lay a lattice of `scene.cell` through the particles at rest, its planes halfway between the body's outermost particles."""
+    low, high, cell = scene.particle.min(0), scene.particle.max(0), scene.cell
+    shape = np.ceil((high - low) / cell - 1e-9).astype(int) + 3
+    origin = (low + high) / 2 - cell * (shape - 1) / 2
+    at = (scene.particle - origin) / cell
+    base = np.clip(np.floor(at - 0.5).astype(int), 0, shape - 3)
+    f = at - base
+    stride = np.array([shape[1] * shape[2], shape[2]], np.int32)
+    weight = np.stack([0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2], -1)
+    slope = np.stack([f - 1.5, -2 * (f - 1), f - 0.5], -1) / cell
+    index = np.stack(np.meshgrid(*(np.arange(n) for n in shape), indexing="ij"), -1).reshape(-1, 3)
+    first = (base[:, 0] * stride[0] + base[:, 1] * stride[1] + base[:, 2]).astype(np.int32)
+    return Lattice(scene, origin + cell * index, first, stride, weight, slope)
+
+
+def begin(
+    lattice: Lattice, params: Params, *, position: np.ndarray | Vector = (0.0, 0.0, 0.0), rotation: np.ndarray | None = None,
+    velocity: np.ndarray | Vector = (0.0, 0.0, 0.0), angular_velocity: np.ndarray | Vector = (0.0, 0.0, 0.0),
+) -> Nodes:  # fmt: skip
+    """An undeformed body in rigid motion: x = position + R X, v = velocity + omega x (x - position); one of each or one per member."""
+    batch = len(params.size)
+    R = np.broadcast_to(np.eye(3) if rotation is None else rotation, (batch, 3, 3))
+    arm = np.einsum("bij,gj->bgi", R, lattice.node) * params.size[:, None, None]
+    place, v, w = (np.broadcast_to(a, (batch, 3))[:, None] for a in (position, velocity, angular_velocity))
+    return Nodes(place + arm, v + np.cross(w, arm))

@@ -1,0 +1,90 @@
+"""From a start to a track: frames on the video's clock, whole steps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.errors import BadInput
+from video2phys.simulate.clock import substeps
+from video2phys.simulate.lagrangian.kernel import advance
+from video2phys.simulate.lagrangian.lattice import Lattice, Nodes
+from video2phys.simulate.materials.elastic import lame
+from video2phys.simulate.mpm.scene import Params, largest_step
+from video2phys.types import check
+
+
+@dataclass(frozen=True)
+class Track:
+    """Nodes at the frame times. Rows of a failed member are NaN from the frame in which it failed."""
+
+    time: np.ndarray  # [s] (T,)
+    node: np.ndarray  # [m] (T, B, G, 3)
+    velocity: np.ndarray  # [m/s] (B, G, 3) of the nodes at the end
+    size: np.ndarray  # (B,)
+    failed: np.ndarray  # (B,) bool: a position was no longer a number
+    lattice: Lattice
+
+    def __post_init__(self) -> None:
+        check(self, time=("T",), node=("T", "B", "G", 3), velocity=("B", "G", 3), size=("B",), failed=("B",))
+
+    @property
+    def end(self) -> Nodes:
+        """What moves, at the last time."""
+        return Nodes(self.node[-1], self.velocity)
+
+    def particles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions [m] (T, B, N, 3) and deformation gradients (T, B, N, 3, 3)."""
+        T, B, G, _ = self.node.shape
+        flat = self.node.transpose(2, 0, 1, 3).reshape(G, -1)
+        to_particles, columns = self.lattice.operators
+        x, *parts = ((m @ flat).reshape(-1, T, B, 3).transpose(1, 2, 0, 3) for m in (to_particles, *columns))
+        return x, np.stack(parts, -1) / self.size[:, None, None, None]
+
+
+def rollout(
+    params: Params, lattice: Lattice, state: Nodes, time: np.ndarray, *, damping: np.ndarray | float = 0.0, steps: np.ndarray | int | None = None
+) -> Track:
+    """Simulate a batch from time[0] to time[-1], keeping the nodes at every time (T,) [s].
+
+    `damping` [1/s], one or (B,): the rate at which velocities of deformation fade; a vibration's amplitude falls by exp(-damping t / 2).
+    `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
+    Raises BadInput where state and parameters do not belong together, or damping is negative.
+    """
+    scene, batch = lattice.scene, len(params.size)
+    if state.position.shape[:2] != (batch, len(lattice.node)) or params.density.shape[1] != len(scene.volume):
+        raise BadInput(
+            f"{batch} parameter sets on {len(lattice.node)} nodes do not fit a state of {state.position.shape[:2]}.",
+            fix="Build parameters and state from the same lattice and batch.",
+        )
+    damping = np.broadcast_to(np.asarray(damping, float), batch)
+    if not (damping >= 0).all():
+        raise BadInput("damping must not be negative.", fix="Bound it below by zero.")
+    real = scene.dtype
+    to_particles = lattice.operators[0]
+    volume = scene.volume * params.size[:, None] ** 3
+    node_mass = (to_particles.T @ (params.density * volume).T).T
+    mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
+    normal = np.array([0, 0, 1.0]) if scene.normal is None else scene.normal
+    offset = params.offset if scene.normal is not None else np.full(batch, -1e9)  # without a plane, out of reach
+
+    def array(a: np.ndarray) -> np.ndarray:
+        return np.array(a, real, order="C")
+
+    x, v = array(state.position), array(state.velocity)
+    count = substeps(np.diff(time)[:, None], largest_step(params, scene)[None]) if steps is None else np.asarray(steps)
+    count = np.ascontiguousarray(np.broadcast_to(count, (len(time) - 1, batch)), np.int32)
+    failed = np.zeros(batch, np.int32)
+    common = (
+        np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
+        array(np.cbrt(volume)), np.zeros(volume.shape, real), np.zeros((*volume.shape, 3), real), array(mu), array(lam),
+        array(params.gravity), array(normal[None]), array(offset), array(params.friction), array(damping), array(1 / params.size),
+    )  # fmt: skip
+    kernel, nodes = advance(scene.precision, scene.law), [x.copy()]
+    for k, gap in enumerate(np.diff(time)):
+        kernel(x, v, *common, array(gap / count[k]), count[k], failed)
+        failed[~np.isfinite(x).all((1, 2))] = 1
+        nodes.append(np.where(failed[:, None, None] > 0, np.nan, x))
+    v[failed > 0] = np.nan
+    return Track(np.asarray(time, float), np.stack(nodes), v, params.size, failed > 0, lattice)
