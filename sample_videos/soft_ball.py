@@ -18,7 +18,7 @@ from video2phys.types import Camera
 
 FPS, FRAMES, PIXELS = 60, 24, 160
 SUPERSAMPLE = 3  # pictures are drawn larger and averaged: the rasteriser widens every Gaussian by half a pixel
-STEPS = 240  # per frame, above twice what stability asks for
+STEPS = 48  # per frame, a third more than stability asks for: every further step costs a grid at rest in space some energy
 LIGHT = np.array([0.3, -0.4, 0.87])
 SIZE = np.array([0.12, 0.10, 0.088])  # [m]
 SKIN, GAUSSIANS = 0.001, 9000  # [m] spread of the Gaussians on the skin, and their number: about 2 mm apart

@@ -84,6 +84,11 @@ class Camera:
         d = np.concatenate([uv, one], -1) @ R
         return np.broadcast_to(-R.T @ t, d.shape), d / np.linalg.norm(d, axis=-1, keepdims=True)
 
+    def pixel(self, points: np.ndarray) -> np.ndarray:
+        """Width (...) [length unit] that one pixel covers at world points (..., 3)."""
+        f = np.sqrt(self.K[0, 0] * self.K[1, 1])
+        return np.ones(points.shape[:-1]) / f if self.model == "orthographic" else np.abs(self.to_camera(points)[..., 2]) / f
+
     @property
     def center(self) -> np.ndarray:
         """Optical centre in the world (3,)."""

@@ -50,7 +50,7 @@ def block() -> Body:
 
 def simulated(body: Body, begin: Start, frames: int, count: int, ground: bool = True) -> Motion:
     """The motion of `body` with about `count` particles, all of its surface in sight."""
-    looks = Sight(body.vertices, np.ones((frames, len(body.vertices))))
+    looks = Sight(body.vertices, np.ones((frames, len(body.vertices))), np.ones(len(body.vertices)))
     plane = GROUND if ground else None
     return motion(body, Matter(body.particle, body.volume), looks, begin, plane, G, 1000.0, "neo-Hookean", count)
 
@@ -173,7 +173,7 @@ def test_an_unseen_dent_does_not_count():
     looks = sight(Frames(Path("."), np.arange(2) / 60, (view,), (), 1, About(), "test"), body, upright)
     faced = np.array([0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1], bool)  # +x, +y and +z of the pairs of triangles
     assert ((looks.weight[0] > 0) == faced).all()
-    seen = outline(camera, body.vertices + [0, 0, 0.15], body.faces).sum()
+    seen = outline(camera, body.vertices + np.array([0, 0, 0.15]), body.faces).sum()
     assert looks.weight[0].sum() == pytest.approx(seen, rel=0.05)
     assert looks.weight[1].sum() == pytest.approx(2 * (SIZE[0] * SIZE[1] + SIZE[1] * SIZE[2] + SIZE[2] * SIZE[0]))  # no view: by area
 

@@ -71,14 +71,8 @@ def enclose(shots: list[Shot]) -> tuple[np.ndarray, float]:
     for shot, centre in zip(shots, centres, strict=True):
         rows, columns = np.nonzero(shot.mask > 0.5)
         widest = np.hypot(columns + 0.5 - centre[0], rows + 0.5 - centre[1]).max()
-        radius = max(radius, float(widest * per_pixel(shot.camera, point)))
+        radius = max(radius, float(widest * shot.camera.pixel(point)))
     return point, 2 * radius
-
-
-def per_pixel(camera: Camera, points: np.ndarray) -> np.ndarray:
-    """Length [length unit/px] that one pixel covers at points (..., 3)."""
-    f = np.sqrt(camera.K[0, 0] * camera.K[1, 1])
-    return np.ones(points.shape[:-1]) / f if camera.model == "orthographic" else np.abs(camera.to_camera(points)[..., 2]) / f
 
 
 def depth_inside(points: np.ndarray, shot: Shot, distance: np.ndarray) -> np.ndarray:
@@ -89,7 +83,7 @@ def depth_inside(points: np.ndarray, shot: Shot, distance: np.ndarray) -> np.nda
     height, width = distance.shape
     beyond = np.hypot(*(pixel[..., k] - pixel[..., k].clip(0, size - 1) for k, size in ((0, width), (1, height))))
     value = map_coordinates(distance, [pixel[..., 1], pixel[..., 0]], order=1, mode="nearest")
-    return (np.where(beyond > 0, np.minimum(value, 0) - beyond, value)) * per_pixel(shot.camera, points)
+    return (np.where(beyond > 0, np.minimum(value, 0) - beyond, value)) * shot.camera.pixel(points)
 
 
 def _carve(shots: list[Shot], low: np.ndarray, high: np.ndarray, step: float) -> Grid:

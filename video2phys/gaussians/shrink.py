@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from video2phys.gaussians.hull import Grid, Shot, per_pixel
+from video2phys.gaussians.hull import Grid, Shot
 from video2phys.gaussians.train import Cloud
 
 BAND = 4  # [cells] from the seen surface within which a depth counts (truncated distance, Curless and Levoy 1996)
@@ -29,7 +29,7 @@ def shrink(hull: Grid, cloud: Cloud, shots: list[Shot]) -> Grid:
         picture = cloud.draw(shot.camera)
         depth, alpha = picture.depth.cpu().numpy(), picture.alpha.cpu().numpy()
         pixel, z = shot.camera.project(points) - 0.5, shot.camera.to_camera(points)[..., 2]
-        slope = np.hypot(*np.gradient(depth)) / per_pixel(shot.camera, cloud.mean.mean(0).cpu().numpy())
+        slope = np.hypot(*np.gradient(depth)) / shot.camera.pixel(cloud.mean.mean(0).cpu().numpy())
         where = np.nan_to_num(np.stack([pixel[..., 1], pixel[..., 0]]), nan=-1e3)
         solid, front, cosine = (map_coordinates(a, where, order=1, mode="constant") for a in (alpha, depth, 1 / np.hypot(1, slope)))
         inside = (z - front) * cosine

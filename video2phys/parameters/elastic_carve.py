@@ -59,8 +59,7 @@ class Judge:
     def __init__(self, frame: int, camera: Camera, mask: np.ndarray, c: np.ndarray, F: np.ndarray, sigma: float) -> None:
         self.frame, self.camera, self.c, self.F = frame, camera, c, F
         self.depth = signed_distance(mask)
-        per_length = camera.K[0, 0] / (1.0 if camera.model == "orthographic" else float(camera.to_camera(c)[2]))
-        self.margin = max(MARGIN, sigma * per_length)
+        self.margin = max(MARGIN, sigma / float(camera.pixel(c)))
 
     def excess(self, points: np.ndarray) -> np.ndarray:
         """[px] (N,) by which body points (N, 3) are further out than the outline's uncertainty."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from video2phys.parameters.elastic_motion import Motion, Prediction
-from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, Change, Measured, start_unknowns
+from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, UNSEEN, Change, Measured, start_unknowns
 from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Path, Start
@@ -131,7 +131,7 @@ def _segments(
     mine, time = Segment(key, fine, measured).own(values), measured.time
     base = coarse.prediction(mine, time)
     refinement = Change.of(EXTRAPOLATION, fine.prediction(mine, time), base)
-    changes = (refinement,)
+    changes = (refinement, Change(UNSEEN, fine.hidden(mine, time)))
     if make.tight is not None:
         changes += (Change.of(OUTLINE, make.tight(begin, fewer).prediction(mine, time), base),)
     measured = measured.widened(refinement)

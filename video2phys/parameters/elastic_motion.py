@@ -53,7 +53,8 @@ class Motion:
     """A body at one resolution, thrown at a plane."""
 
     lattice: Lattice
-    readout: AffineReadout
+    readout: AffineReadout  # of what is in sight
+    outline: AffineReadout  # of all of the surface, which the outlines show from the side
     surface: Binding  # the body's closed surface
     matter: Binding  # the body's own particles
     density: float  # [kg/m^3]
@@ -79,8 +80,8 @@ class Motion:
             velocity=vector("initial_velocity", self.begin.velocity),
             angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
         )
-        damping = values.get("damping", np.zeros(1))
-        return rollout(params, self.lattice, state, time, damping=damping, steps=self.steps(params, time))
+        damping, loss = (values.get(name, np.zeros(1)) for name in ("damping", "contact_loss"))
+        return rollout(params, self.lattice, state, time, damping=damping, loss=loss, steps=self.steps(params, time))
 
     def prediction(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
         """Simulate one set of values, (1,) each; NaN from a failure on."""
@@ -89,9 +90,14 @@ class Motion:
         return Prediction(self.state(track)[0], self.surface.move(x, F), self.matter.move(x, F))
 
     def state(self, track: Track) -> np.ndarray:
-        """Affine states (B, T, 12)."""
-        center, gradient = self.readout(track.node, track.size)
-        return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
+        """Affine states (B, T, 12) of what is in sight."""
+        return rows(*self.readout(track.node, track.size))
+
+    def hidden(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
+        """How far the state of all of the surface is from that of what is in sight, for one set of values, (1,) each."""
+        track = self.track(values, time)
+        nothing = (np.zeros((len(time), len(binding.index), 3)) for binding in (self.surface, self.matter))
+        return Prediction((rows(*self.outline(track.node, track.size)) - self.state(track))[0], *nothing)
 
     def params(self, values: dict[str, np.ndarray]) -> Params:
         """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""
@@ -112,6 +118,11 @@ class Motion:
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 
+def rows(center: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Centres (..., 3) and gradients (..., 3, 3) as states (..., 12)."""
+    return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
+
+
 def motion(
     body: Body, matter: Matter, sight: Sight, begin: Start, plane: Plane | None, gravity: np.ndarray, density: float, law: Law, count: int
 ) -> Motion:
@@ -121,10 +132,11 @@ def motion(
     """
     particle, volume = coarsen(matter.particle, matter.volume, count)
     scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
-    lattice = embed(scene)
+    lattice, ride = embed(scene), bind(sight.point, particle)
     return Motion(
         lattice,
-        bind(sight.point, particle).affine(sight.point, sight.weight[begin.frame :], lattice),
+        ride.affine(sight.point, sight.weight[begin.frame :], lattice),
+        ride.affine(sight.point, np.tile(sight.area, (len(sight.weight) - begin.frame, 1)), lattice),
         bind(body.vertices, particle),
         bind(body.particle, particle),
         density,

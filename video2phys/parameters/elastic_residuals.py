@@ -74,6 +74,7 @@ def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settin
             Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
             Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
             Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX),
+            Free("contact_loss", "1", 0.5, 0.0, 1.0),
         ]
     return Space((*free, *start_unknowns(begin, size)))
 
@@ -102,6 +103,7 @@ class Change:
 
     "extrapolation": the motion on a grid minus that on one with cells larger by sqrt(2). Richardson's extrapolation to cells of
     no size adds it once for an error of second order in the cell and 2.4 times for one of first order.
+    "unseen": the state of all of the surface minus that of what is in sight. At 0 the pictures decide, at 1 the outlines.
     "outline": the motion of a body with tighter outlines minus that of the body. Added once, the outlines err by that much.
     """
 
@@ -120,4 +122,5 @@ class Change:
 
 # second order expected, first order and none within a little over one sigma
 EXTRAPOLATION = Free("extrapolation", "1", 1.0, -1.0, 4.0, prior=1.0)
+UNSEEN = Free("unseen", "1", 0.5, -0.5, 1.5, prior=0.5)
 OUTLINE = Free("outline", "1", 0.0, -3.0, 3.0, prior=1.0)

@@ -19,7 +19,14 @@ from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTr
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
 MISFIT = 2.0  # standard deviations, root mean square
 GRID_FRICTION = "friction acts through the grid cells that touch; where they are few the value can be far off, beyond its interval"
-NUISANCES = ("size", "ground_height", "extrapolation", "outline", *(f"{name}_{a}" for name in ("position", "turn") for a in AXES))
+NUISANCES = (
+    "size",
+    "ground_height",
+    "contact_loss",
+    "extrapolation",
+    "outline",
+    *(f"{name}_{a}" for name in ("position", "turn") for a in AXES),
+)
 
 
 def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:

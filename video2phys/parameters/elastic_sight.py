@@ -1,7 +1,8 @@
 """What of a body the cameras see: the points whose affine motion the states are.
 
 A body that bends or flattens has no one affine motion. The states have that of what is in the pictures, where every pixel counts alike
-and an underside that only the ground sees counts nothing, so the simulated body has to be read in the same way.
+and an underside that only the ground sees counts nothing, so the simulated body has to be read in the same way. Outlines do tell of the
+underside, to cameras that are low; by how much is left to the fit, as a nuisance between these points and all of the surface.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Sight:
 
     point: np.ndarray  # [m] (K, 3) body frame
     weight: np.ndarray  # (T, K) pixels, up to a factor for each frame
+    area: np.ndarray  # [m^2] (K,) at rest
 
 
 def sight(frames: Frames, body: Body, states: StateTrack, obj: int = 0) -> Sight:
@@ -30,13 +32,15 @@ def sight(frames: Frames, body: Body, states: StateTrack, obj: int = 0) -> Sight
     corners = body.vertices[body.faces]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
     weight = np.tile(area, (len(frames.time), 1))
-    for k in np.flatnonzero(states.valid[:, obj]) if states.deformation is not None else ():
+    if states.deformation is None:
+        return Sight(corners.mean(1), weight, area)
+    for k in np.flatnonzero(states.valid[:, obj]):
         moved = states.position[k, obj] + corners @ states.deformation[k, obj].T
         views = [view for view in frames.views if view.images[k] and view.whole(int(k), obj)]
         seen = sum((_pixels(view.camera, moved) for view in views), np.zeros(len(corners)))
         if seen.any():
             weight[k] = seen
-    return Sight(corners.mean(1), weight)
+    return Sight(corners.mean(1), weight, area)
 
 
 def _pixels(camera: Camera, corners: np.ndarray) -> np.ndarray:

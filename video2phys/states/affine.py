@@ -120,7 +120,7 @@ def best(moving: Moving, sights: list[Sight], starts: list[tuple[np.ndarray, np.
     """Coarse to fine from the start that fits best at the coarsest level."""
     c, F = min(starts, key=lambda s: system(moving, sights, *s, BLURS[0][0]).cost) if len(starts) > 1 else starts[0]
     F_start, r = F, moving.radius
-    per_px = np.median([depth(s.camera, c) / s.camera.K[0, 0] for s in sights])  # [length unit/px]
+    per_px = np.median([s.camera.pixel(c) for s in sights])  # [length unit/px]
     prior = np.r_[np.zeros(3), np.full(9, 1 / (r * FRAME_CHANGE) ** 2)]
     for blur, steps in BLURS:
         found, step = None, np.zeros(12)
@@ -185,8 +185,3 @@ def meeting(sights: list[Sight]) -> np.ndarray:
         across = np.eye(3) - np.outer(d, d)
         A, b = A + across, b + across @ origin
     return np.linalg.solve(A, b)
-
-
-def depth(camera: Camera, point: np.ndarray) -> float:
-    """Distance along the optical axis; 1 for an orthographic camera, whose pixels are the same everywhere."""
-    return 1.0 if camera.model == "orthographic" else float(camera.to_camera(point)[2])

@@ -5,15 +5,16 @@ and lumped masses m_i = sum_p N_i m_p:
 
     deformation    F_p = sum_i x_i grad N_i^T
     momentum       m_i dv_i = dt (m_i g - sum_p V_p P(F_p) grad N_i) + sum_p N_i j_p n,   P = tau F^-T
-    friction       v_i += N_i f_p / m_i, the sum over contacts that takes the slip away with |f_p| <= friction * j_p
+    contact        v_i += N_i (f_p + l_p n) / m_i, where l_p takes the share `loss` of the speed away at which p approaches the plane
+                   and f_p its slip, with |f_p| <= friction * (j_p + l_p)
     damping        v_i <- rigid + exp(-damping dt) (v_i - rigid), the rigid motion with the momentum and spin of the nodes
     motion         x_i += dt v_i
 
 The integrator is symplectic and nothing is transferred between grids: energy neither grows nor fades by itself, however small
 the step is, and momentum is conserved. Contact is that of `simulate.mpm`: a particle is a ball that a stiff layer
-pushes back, j_p = dt CONTACT (lam + 2 mu) width * depth. Friction is solved by Gauss-Seidel over the touching particles (as in
+pushes back, j_p = dt CONTACT (lam + 2 mu) width * depth. Slip and loss are solved by Gauss-Seidel over the touching particles (as in
 rigid-body solvers, Moreau 1988; Jourdan et al. 1998) with the velocities at the end of the step, so a body at rest on a slope stays at
-rest and no node is held that does not touch.
+rest and no node is held that does not touch. A loss of 1 is a skin that does not bounce, as thick as a particle.
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
@@ -40,8 +41,68 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
     rows = ti.types.ndarray(dtype=mat3, ndim=1)  # (N,) row a: three nodes along axis a
 
     @ti.func
-    def rigid(b: ti.i32, x: t.vectors, v: t.vectors, node_mass: t.per_particle):
-        """Centre, velocity and angular velocity of the rigid motion with the momentum and spin of the nodes."""
+    def interpolate(b: ti.i32, p: ti.i32, x: t.vectors, first: t.ints, stride: t.ints, weight: rows, slope: rows, shrink: real):
+        """Deformation gradient and position of a particle."""
+        W, S = weight[p], shrink * slope[p]
+        F, at = mat3(0), vec3(0)
+        for i, k in ti.static(ti.ndrange(3, 3)):
+            c = first[p] + i * stride[0] + k * stride[1]
+            line, along = vec3(0), vec3(0)
+            for m in ti.static(range(3)):
+                node = x[b, c + m]
+                line += W[2, m] * node
+                along += S[2, m] * node
+            both = W[0, i] * W[1, k]
+            at += both * line
+            F += line.outer_product(vec3(S[0, i] * W[1, k], W[0, i] * S[1, k], 0)) + along.outer_product(vec3(0, 0, both))
+        return F, at
+
+    @ti.func
+    def scatter(
+        b: ti.i32, p: ti.i32, P: mat3, pushed: vec3, impulse: t.vectors, first: t.ints, stride: t.ints, weight: rows, slope: rows,
+        shrink: real,
+    ):  # fmt: skip
+        """Impulses of a particle's stress P grad N and push N on its nodes; plain sums, since `+=` would be atomic."""
+        W, S = weight[p], shrink * slope[p]
+        ax, ay, az = vec3(P[0, 0], P[1, 0], P[2, 0]), vec3(P[0, 1], P[1, 1], P[2, 1]), vec3(P[0, 2], P[1, 2], P[2, 2])
+        for i, k in ti.static(ti.ndrange(3, 3)):
+            c = first[p] + i * stride[0] + k * stride[1]
+            both = W[0, i] * W[1, k]
+            flat = S[0, i] * W[1, k] * ax + W[0, i] * S[1, k] * ay + both * pushed
+            up = both * az
+            for m in ti.static(range(3)):
+                impulse[b, c + m] = impulse[b, c + m] + W[2, m] * flat + S[2, m] * up
+
+    @ti.func
+    def touch(
+        b: ti.i32, p: ti.i32, fresh: ti.i32, v: t.vectors, node_mass: t.per_particle, first: t.ints, stride: t.ints, weight: rows,
+        push: t.per_particle, goal: t.per_particle, lost: t.per_particle, slip: t.vectors, normal: vec3, friction: real, loss: real,
+    ):  # fmt: skip
+        """One visit of Gauss-Seidel: the impulses of one contact that take its slip and its share of the approach away."""
+        W = weight[p]
+        u, mobility = vec3(0), ti.cast(0, real)
+        for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
+            c = first[p] + i * stride[0] + k * stride[1] + m
+            w = W[0, i] * W[1, k] * W[2, m]
+            u += w * v[b, c]
+            mobility += w * w / node_mass[b, c]
+        approach = u.dot(normal)
+        if fresh == 1:
+            slip[b, p], lost[b, p], goal[b, p] = vec3(0), 0, (1 - loss) * ti.min(approach, 0)
+        upward = ti.max(lost[b, p] + loss * (goal[b, p] - approach) / mobility, 0)
+        held = slip[b, p] - (u - approach * normal) / mobility
+        most = friction * (push[b, p] + upward)
+        if held.norm() > most:
+            held *= most / held.norm()
+        more = held - slip[b, p] + (upward - lost[b, p]) * normal
+        slip[b, p], lost[b, p] = held, upward
+        for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
+            c = first[p] + i * stride[0] + k * stride[1] + m
+            v[b, c] = v[b, c] + W[0, i] * W[1, k] * W[2, m] / node_mass[b, c] * more
+
+    @ti.func
+    def damp(b: ti.i32, keep: real, x: t.vectors, v: t.vectors, node_mass: t.per_particle):
+        """Keep a share of the velocities relative to the rigid motion that has the momentum and spin of the nodes."""
         M, c, u = ti.cast(0, real), vec3(0), vec3(0)
         for g in range(x.shape[1]):
             m = node_mass[b, g]
@@ -54,87 +115,50 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
             m, r = node_mass[b, g], x[b, g] - c
             L += m * r.cross(v[b, g])
             inertia += m * (r.dot(r) * ti.Matrix.identity(real, 3) - r.outer_product(r))
-        return c, u, inertia.inverse() @ L
+        spin = inertia.inverse() @ L
+        for g in range(x.shape[1]):
+            whole = u + spin.cross(x[b, g] - c)
+            v[b, g] = whole + keep * (v[b, g] - whole)
 
     @ti.kernel
     def kernel(
         x: t.vectors, v: t.vectors, impulse: t.vectors, node_mass: t.per_particle, first: t.ints, stride: t.ints, weight: rows, slope: rows,
-        volume: t.per_particle, width: t.per_particle, push: t.per_particle, slip: t.vectors, mu: t.per_member, lam: t.per_member,
-        gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member, damping: t.per_member, shrink: t.per_member,
-        dt: t.per_member, steps: t.ints, failed: t.ints,
+        volume: t.per_particle, width: t.per_particle, push: t.per_particle, goal: t.per_particle, lost: t.per_particle, slip: t.vectors,
+        mu: t.per_member, lam: t.per_member, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
+        damping: t.per_member, loss: t.per_member, shrink: t.per_member, dt: t.per_member, steps: t.ints, failed: t.ints,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
             if q % MIN_CHUNK == 0:
                 b = q // MIN_CHUNK
-                n, keep, sx, sy = normal[0], ti.exp(-damping[b] * dt[b]), stride[0], stride[1]
-                for step in range(steps[b] * (1 - failed[b])):
+                n, keep = normal[0], ti.exp(-damping[b] * dt[b])
+                for _step in range(steps[b] * (1 - failed[b])):
                     touching = 0
                     for g in range(x.shape[1]):
                         impulse[b, g] = dt[b] * node_mass[b, g] * gravity[b]
                     for p in range(volume.shape[1]):
-                        W, S, o = weight[p], shrink[b] * slope[p], first[p]
-                        F, at = mat3(0), vec3(0)
-                        for i, k in ti.static(ti.ndrange(3, 3)):
-                            c = o + i * sx + k * sy
-                            line, along = vec3(0), vec3(0)
-                            for m in ti.static(range(3)):
-                                node = x[b, c + m]
-                                line += W[2, m] * node
-                                along += S[2, m] * node
-                            both = W[0, i] * W[1, k]
-                            at += both * line
-                            F += line.outer_product(vec3(S[0, i] * W[1, k], W[0, i] * S[1, k], 0))
-                            F += along.outer_product(vec3(0, 0, both))
+                        F, at = interpolate(b, p, x, first, stride, weight, slope, shrink[b])
                         P = -dt[b] * volume[b, p] * (tau(F, mu[b], lam[b]) @ F.inverse().transpose())
-                        pushed = vec3(0)
-                        deep = offset[b] + 0.5 * width[b, p] - n.dot(at)
-                        push[b, p] = 0
+                        deep = ti.max(offset[b] + 0.5 * width[b, p] - n.dot(at), 0)
+                        push[b, p] = dt[b] * CONTACT * (lam[b] + 2 * mu[b]) * width[b, p] * deep
                         if deep > 0:
                             touching += 1
-                            push[b, p] = dt[b] * CONTACT * (lam[b] + 2 * mu[b]) * width[b, p] * deep
-                            pushed = push[b, p] * n
-                        ax, ay, az = vec3(P[0, 0], P[1, 0], P[2, 0]), vec3(P[0, 1], P[1, 1], P[2, 1]), vec3(P[0, 2], P[1, 2], P[2, 2])
-                        for i, k in ti.static(ti.ndrange(3, 3)):
-                            c = o + i * sx + k * sy
-                            both = W[0, i] * W[1, k]
-                            flat = S[0, i] * W[1, k] * ax + W[0, i] * S[1, k] * ay + both * pushed
-                            up = both * az
-                            for m in ti.static(range(3)):
-                                impulse[b, c + m] += W[2, m] * flat + S[2, m] * up
+                        scatter(b, p, P, push[b, p] * n, impulse, first, stride, weight, slope, shrink[b])
                     for g in range(x.shape[1]):
                         if node_mass[b, g] > 0:
-                            v[b, g] += impulse[b, g] / node_mass[b, g]
-                    if touching > 0 and friction[b] > 0:
-                        for p in range(volume.shape[1]):
-                            slip[b, p] = vec3(0)
+                            v[b, g] = v[b, g] + impulse[b, g] / node_mass[b, g]
+                    if touching > 0 and (friction[b] > 0 or loss[b] > 0):
                         for sweep in range(SWEEPS):
                             for p in range(volume.shape[1]):
                                 if push[b, p] > 0:
-                                    W, o = weight[p], first[p]
-                                    u, mobility = vec3(0), ti.cast(0, real)
-                                    for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
-                                        c = o + i * sx + k * sy + m
-                                        w = W[0, i] * W[1, k] * W[2, m]
-                                        u += w * v[b, c]
-                                        mobility += w * w / node_mass[b, c]
-                                    wanted = slip[b, p] - (u - u.dot(n) * n) / mobility
-                                    most = friction[b] * push[b, p]
-                                    if wanted.norm() > most:
-                                        wanted *= most / wanted.norm()
-                                    more = wanted - slip[b, p]
-                                    slip[b, p] = wanted
-                                    for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
-                                        c = o + i * sx + k * sy + m
-                                        v[b, c] += W[0, i] * W[1, k] * W[2, m] / node_mass[b, c] * more
+                                    touch(
+                                        b, p, ti.cast(sweep == 0, ti.i32), v, node_mass, first, stride, weight, push, goal, lost, slip, n,
+                                        friction[b], loss[b],
+                                    )  # fmt: skip
                     if damping[b] > 0:
-                        center, u, spin = rigid(b, x, v, node_mass)
-                        for g in range(x.shape[1]):
-                            if node_mass[b, g] > 0:
-                                whole = u + spin.cross(x[b, g] - center)
-                                v[b, g] = whole + keep * (v[b, g] - whole)
+                        damp(b, keep, x, v, node_mass)
                     for g in range(x.shape[1]):
                         if node_mass[b, g] > 0:
-                            x[b, g] += dt[b] * v[b, g]
+                            x[b, g] = x[b, g] + dt[b] * v[b, g]
 
     return kernel

@@ -44,13 +44,15 @@ class Track:
 
 
 def rollout(
-    params: Params, lattice: Lattice, state: Nodes, time: np.ndarray, *, damping: np.ndarray | float = 0.0, steps: np.ndarray | int | None = None
-) -> Track:
+    params: Params, lattice: Lattice, state: Nodes, time: np.ndarray, *, damping: np.ndarray | float = 0.0, loss: np.ndarray | float = 0.0,
+    steps: np.ndarray | int | None = None,
+) -> Track:  # fmt: skip
     """Simulate a batch from time[0] to time[-1], keeping the nodes at every time (T,) [s].
 
     `damping` [1/s], one or (B,): the rate at which velocities of deformation fade; a vibration's amplitude falls by exp(-damping t / 2).
+    `loss`, one or (B,), 0 to 1: the share of the speed of approach that touching particles lose in a step.
     `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
-    Raises BadInput where state and parameters do not belong together, or damping is negative.
+    Raises BadInput where state and parameters do not belong together, or damping or loss have impossible values.
     """
     scene, batch = lattice.scene, len(params.size)
     if state.position.shape[:2] != (batch, len(lattice.node)) or params.density.shape[1] != len(scene.volume):
@@ -58,9 +60,9 @@ def rollout(
             f"{batch} parameter sets on {len(lattice.node)} nodes do not fit a state of {state.position.shape[:2]}.",
             fix="Build parameters and state from the same lattice and batch.",
         )
-    damping = np.broadcast_to(np.asarray(damping, float), batch)
-    if not (damping >= 0).all():
-        raise BadInput("damping must not be negative.", fix="Bound it below by zero.")
+    damping, loss = (np.broadcast_to(np.asarray(a, float), batch) for a in (damping, loss))
+    if not ((damping >= 0).all() and (loss >= 0).all() and (loss <= 1).all()):
+        raise BadInput("damping must not be negative and loss lie between 0 and 1.", fix="Bound them so.")
     real = scene.dtype
     to_particles = lattice.operators[0]
     volume = scene.volume * params.size[:, None] ** 3
@@ -76,10 +78,11 @@ def rollout(
     count = substeps(np.diff(time)[:, None], largest_step(params, scene)[None]) if steps is None else np.asarray(steps)
     count = np.ascontiguousarray(np.broadcast_to(count, (len(time) - 1, batch)), np.int32)
     failed = np.zeros(batch, np.int32)
+    push, goal, lost = (np.zeros(volume.shape, real) for _ in range(3))
     common = (
         np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
-        array(np.cbrt(volume)), np.zeros(volume.shape, real), np.zeros((*volume.shape, 3), real), array(mu), array(lam),
-        array(params.gravity), array(normal[None]), array(offset), array(params.friction), array(damping), array(1 / params.size),
+        array(np.cbrt(volume)), push, goal, lost, np.zeros((*volume.shape, 3), real), array(mu), array(lam), array(params.gravity),
+        array(normal[None]), array(offset), array(params.friction), array(damping), array(loss), array(1 / params.size),
     )  # fmt: skip
     kernel, nodes = advance(scene.precision, scene.law), [x.copy()]
     for k, gap in enumerate(np.diff(time)):
