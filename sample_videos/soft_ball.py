@@ -28,11 +28,16 @@ POSITION, VELOCITY, SPIN = (0.01, -0.01, 0.17), (0.15, 0.1, -0.3), (1.0, 2.0, 0.
 TILT = Rotation.from_rotvec([0.5, -0.2, 0.3]).as_matrix()
 
 
-def solid(size: np.ndarray, spacing: float) -> np.ndarray:
-    """Centres (N, 3) of the lattice cells inside an ellipsoid with axes `size`."""
-    axes = [(np.arange(round(s / spacing)) + 0.5) * spacing - s / 2 for s in size]
+def solid(size: np.ndarray, spacing: float, parts: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Centres of mass (N, 3) and volumes (N,) of what an ellipsoid with axes `size` fills of the cells of a lattice, sampled by parts^3."""
+    axes = [(np.arange(round(s / spacing) * parts) + 0.5) * spacing / parts - s / 2 for s in size]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
-    return points[((2 * points / size) ** 2).sum(1) < 1]
+    points = points[((2 * points / size) ** 2).sum(1) < 1]
+    cell = np.unique(np.floor((points + size / 2) / spacing).astype(int), axis=0, return_inverse=True)[1].ravel()
+    count = np.bincount(cell)
+    center = np.stack([np.bincount(cell, points[:, a]) / count for a in range(3)], 1)
+    kept = count > 0.1 * parts**3  # slivers would only shorten the step
+    return center[kept], count[kept] * (spacing / parts) ** 3
 
 
 def skin(size: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,8 +93,8 @@ def picture(camera: Camera, mean: np.ndarray, covariance: np.ndarray, colour: np
 
 def simulate() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rest positions (N, 3), positions (T, N, 3) and deformation gradients (T, N, 3, 3)."""
-    particle = solid(SIZE, SPACING)
-    scene = build(particle, np.full(len(particle), SPACING**3), normal=np.array([0, 0, 1.0]))
+    particle, volume = solid(SIZE, SPACING)
+    scene = build(particle, volume, normal=np.array([0, 0, 1.0]))
     params = Params.of(scene, youngs_modulus=YOUNGS_MODULUS, poisson_ratio=POISSON_RATIO, density=DENSITY, friction=FRICTION)
     begin = start(scene, params, position=POSITION, rotation=TILT, velocity=VELOCITY, angular_velocity=SPIN)
     track = rollout(params, scene, begin, np.arange(FRAMES) / FPS, steps=STEPS)

@@ -36,8 +36,8 @@ STAGES = {
     for stage in (
         Stage("frames", (), types.Frames),
         Stage("gaussians", ("frames",), types.Gaussians),
-        Stage("states", ("frames", "gaussians"), types.StateTrack),
-        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=4),
+        Stage("states", ("frames", "gaussians"), types.StateTrack, version=2),
+        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=5),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),
         Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=2),
     )

@@ -18,8 +18,8 @@ from video2phys.simulate.mpm.scene import COURANT
 from video2phys.solve.covariance import spread
 from video2phys.solve.differences import Residuals
 from video2phys.solve.levenberg import Estimate, levenberg
-from video2phys.solve.multistart import multistart
-from video2phys.solve.profile import interval, rise
+from video2phys.solve.multistart import Starts, multistart
+from video2phys.solve.profile import LIMIT, interval, rise
 from video2phys.solve.space import Space
 
 SCAN = 4  # stiffnesses a decade: the valleys of the misfit are half a decade wide
@@ -27,6 +27,7 @@ FRICTIONS = (0.1, 0.5)  # of the scan
 KEPT = 3  # starts refined on the coarsest body
 # stiffness, as a factor, and Poisson ratio of more starts for all frames: one impact seen by a few frames has several explanations
 AROUND = ((0.6, 0.3), (1.7, 0.3))
+MATERIAL = ("youngs_modulus", "poisson_ratio")
 PROFILED, PROFILE_POINTS = ("friction", "poisson_ratio"), 20  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
@@ -99,18 +100,25 @@ def impact(
                          tolerance=1e-3, probe=False, progress=stretch(progress, 0.75, 1.0))  # fmt: skip
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
     estimate = unsettled(estimate, space, np.append(near.values, np.full(len(space) - len(near.values), np.nan)))
-    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), profiles(cheap, space, estimate))
+    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), intervals(cheap, space, estimate, found))
 
 
-def profiles(residual: Residuals, space: Space, estimate: Estimate) -> dict[str, tuple[float, float]]:
-    """95 % intervals of the parameters in PROFILED by their profiles, within their bounds."""
+def intervals(residual: Residuals, space: Space, estimate: Estimate, found: Starts) -> dict[str, tuple[float, float]]:
+    """95 % intervals that a covariance does not give, within bounds: profiles of PROFILED, and the other explanations of MATERIAL.
+
+    An explanation is another minimum of the coarse grid whose cost the noise does not tell from the least.
+    """
     widened, out = spread(estimate, CHANNELS).factor, {}
-    for name in PROFILED:
+    for name in dict.fromkeys((*PROFILED, *MATERIAL)):
         k = space.names.index(name)
-        values = np.linspace(space.free[k].lower, space.free[k].upper, PROFILE_POINTS)
-        found = interval(rise(residual, space, estimate, name, values), values, float(widened[k]))
-        if found is not None:
-            out[name] = found
+        ends: list[float] = []
+        if name in PROFILED:
+            values = np.linspace(space.free[k].lower, space.free[k].upper, PROFILE_POINTS)
+            ends += interval(rise(residual, space, estimate, name, values), values, float(widened[k])) or ()
+        if name in MATERIAL:
+            ends += found.values[found.costs - found.costs[0] <= LIMIT * widened[k], k].tolist()
+        if ends:
+            out[name] = min(ends), max(ends)
     return out
 
 

@@ -24,6 +24,7 @@ NUISANCES = (
     "ground_height",
     "contact_loss",
     "extrapolation",
+    "unseen",
     "outline",
     *(f"{name}_{a}" for name in ("position", "turn") for a in AXES),
 )
@@ -63,7 +64,7 @@ def stretched(p: Parameter, ends: tuple[float, float], free: Free) -> Parameter:
     verdict = Verdict.NOT_IDENTIFIED if high - low > COVERS * (free.upper - free.lower) else Verdict.WEAK
     verdict = min(verdict, p.verdict, key=WORST.index)
     beyond = "; every larger value explains the motion as well" if high >= free.upper else ""
-    return replace(p, interval=[low, high], verdict=verdict, note=f"the interval is that of the profile{beyond}")
+    return replace(p, interval=[low, high], verdict=verdict, note=f"the interval is that of the profile and of other explanations{beyond}")
 
 
 def result(
