@@ -18,6 +18,7 @@ from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
 from video2phys.parameters.elastic_residuals import predict
+from video2phys.parameters.elastic_result import cut_off, stretched
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_sight import Sight, sight
 from video2phys.parameters.elastic_silhouette import outline, overlap
@@ -25,7 +26,8 @@ from video2phys.parameters.elastic_start import Start, ballistic, rotation_part
 from video2phys.parameters.settings import Settings
 from video2phys.simulate.lagrangian.lattice import embed
 from video2phys.simulate.mpm.scene import build
-from video2phys.types import About, Body, Camera, Frames, Gaussians, Plane, StateTrack, Status, Verdict
+from video2phys.solve.space import Free
+from video2phys.types import About, Body, Camera, Frames, Gaussians, Parameter, Plane, StateTrack, Status, Verdict
 
 G = np.array([0, 0, -9.81])
 SIZE = np.array([0.12, 0.10, 0.08])
@@ -214,6 +216,16 @@ def test_density_is_given_derived_or_assumed():
     assert matter(None, 2.0, 1e-3)[0].value == pytest.approx(2000)
     density, notes = matter(None, None, 1e-3)
     assert density.verdict is Verdict.NOT_IDENTIFIED and "proportional" in notes[0]
+
+
+def test_an_interval_cut_off_by_a_bound_is_weak():
+    free = Free("poisson_ratio", "1", 0.3, 0.0, 0.49)
+    inside = Parameter("poisson_ratio", 0.4, "1", [0.38, 0.42], Verdict.IDENTIFIED)
+    assert cut_off(inside, free) is inside
+    at_end = cut_off(replace(inside, interval=[0.4, 0.49]), free)
+    assert at_end.verdict is Verdict.WEAK and "0.49" in at_end.note
+    assert stretched(inside, (0.1, 0.4), free).interval == [0.1, 0.42]
+    assert stretched(inside, (0.1, 0.4), free).verdict is Verdict.WEAK
 
 
 def test_clearance_is_that_of_the_deformed_surface():

@@ -37,6 +37,8 @@ def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
     scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
     for name, ends in fit.profiles.items():
         scalars[name] = stretched(scalars[name], ends, next(f for f in space.free if f.name == name))
+    for free in space.free:
+        scalars[free.name] = cut_off(scalars[free.name], free)
     if (p := scalars.get("friction")) is not None and p.verdict in (Verdict.IDENTIFIED, Verdict.WEAK):
         scalars["friction"] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, GRID_FRICTION) if n))
     out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
@@ -52,6 +54,15 @@ def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
         interval = ends.tolist() if known else None
         out.append(Parameter(name, value.tolist(), parts[0].unit, interval, verdict, note=parts[0].note))
     return (*out, density)
+
+
+def cut_off(p: Parameter, free: Free) -> Parameter:
+    """An interval that ends at a bound ends by decree: the data do not identify the parameter on that side."""
+    if p.interval is None or p.verdict is not Verdict.IDENTIFIED:
+        return p
+    low, high = (float(end) for end in p.interval)  # pyright: ignore[reportArgumentType]
+    reached = [bound for bound, end in ((free.lower, low), (free.upper, high)) if np.isclose(bound, end)]
+    return replace(p, verdict=Verdict.WEAK, note=f"the interval is cut off by the bound {reached[0]:g}") if reached else p
 
 
 def stretched(p: Parameter, ends: tuple[float, float], free: Free) -> Parameter:
