@@ -55,14 +55,9 @@ def cameras() -> list[Camera]:
     for k in range(8):
         turn, up = 2 * np.pi * k / 8 + 0.3, np.radians((5.0, 40.0)[k % 2])
         eye = target + 0.8 * np.array([np.cos(turn) * np.cos(up), np.sin(turn) * np.cos(up), np.sin(up)])
-        z = (target - eye) / np.linalg.norm(target - eye)
-        x = np.cross(z, [0, 0, 1.0])
-        x /= np.linalg.norm(x)
-        R = np.stack([x, np.cross(z, x), z])
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = R, -R @ eye
         focal = 2.0 * PIXELS
-        views.append(Camera(np.array([[focal, 0, PIXELS / 2], [0, focal, PIXELS / 2], [0, 0, 1]]), pose, PIXELS, PIXELS))
+        K = np.array([[focal, 0, PIXELS / 2], [0, focal, PIXELS / 2], [0, 0, 1]])
+        views.append(Camera.aimed(eye, target, K, PIXELS, PIXELS))
     return views
 
 

@@ -30,17 +30,6 @@ FRICTION, RESTITUTION, SPEED = 0.3, 0.6, 1.0
 G = 9.81
 
 
-def aimed(eye: np.ndarray, target: np.ndarray, K: np.ndarray, size: int) -> Camera:
-    """A square camera at `eye` that looks at `target`, upright."""
-    z = (target - eye) / np.linalg.norm(target - eye)
-    x = np.cross(z, [0, 0, 1.0])
-    x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z])
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = R, -R @ eye
-    return Camera(K, pose, size, size)
-
-
 @dataclass(frozen=True)
 class Sample:
     frames: Frames

@@ -63,6 +63,17 @@ class Camera:
         axes = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
         return Camera(K, axes, width, height, "orthographic")
 
+    @staticmethod
+    def aimed(eye: np.ndarray, target: np.ndarray, K: np.ndarray, width: int, height: int) -> Camera:
+        """A perspective camera at `eye` (3,) that looks at `target` (3,), world z upright in the picture."""
+        z = (target - eye) / np.linalg.norm(target - eye)
+        x = np.cross(z, [0, 0, 1.0])
+        x /= np.linalg.norm(x)
+        pose = np.eye(4)
+        pose[:3, :3] = np.stack([x, np.cross(z, x), z])
+        pose[:3, 3] = -pose[:3, :3] @ eye
+        return Camera(K, pose, width, height)
+
     def to_camera(self, points: np.ndarray) -> np.ndarray:
         """World points (..., 3) to camera coordinates (..., 3)."""
         return points @ self.world_to_camera[:3, :3].T + self.world_to_camera[:3, 3]

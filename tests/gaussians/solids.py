@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import samples
 
 from video2phys.gaussians.hull import Shot
 from video2phys.types import Camera
@@ -15,7 +14,7 @@ BOX = np.array([0.14, 0.10, 0.12])
 def camera(angle: float, height: float, size: int = 96, f: float = 260.0) -> Camera:
     """A camera on a circle of radius 1.2 about the z axis that looks at CENTRE."""
     eye = np.array([1.2 * np.cos(angle), 1.2 * np.sin(angle), height])
-    return samples.aimed(eye, CENTRE, np.array([[f, 0, size / 2 - 3], [0, f, size / 2 + 2], [0, 0, 1.0]]), size)
+    return Camera.aimed(eye, CENTRE, np.array([[f, 0, size / 2 - 3], [0, f, size / 2 + 2], [0, 0, 1.0]]), size, size)
 
 
 def hits(view: Camera, kind: str, fine: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import samples
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
@@ -17,7 +16,6 @@ from video2phys.parameters.elastic_body import bind, coarsen
 from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, motion
-from video2phys.parameters.elastic_residuals import predict
 from video2phys.parameters.elastic_result import cut_off, stretched
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_sight import Sight, sight
@@ -63,7 +61,7 @@ def thrown(body: Body, frames: int = 24, noise: float = 2e-4, ground: bool = Tru
     begin = Start(0, frames, np.array([0, 0, 0.15]), np.array([0.4, 0.1, -1.0]), tilt, np.array([0.2, 1.0, 0.3]))
     fine = simulated(body, begin, frames, len(body.particle), ground)
     time = np.arange(frames) / 60
-    state = predict(fine, {k: np.array([v]) for k, v in TRUTH.items()}, time)[0]
+    state = fine.states({k: np.array([v]) for k, v in TRUTH.items()}, time)[0]
     rng = np.random.default_rng(0)
     position = state[:, :3] + noise * rng.normal(size=(frames, 3))
     F = state[:, 3:].reshape(-1, 3, 3) + noise / 0.05 * rng.normal(size=(frames, 3, 3))
@@ -168,7 +166,7 @@ def test_an_unseen_dent_does_not_count():
     from video2phys.types import Seen, View
 
     body = block()
-    camera = samples.aimed(np.array([0.5, 0.4, 0.9]), np.array([0, 0, 0.15]), np.array([[300.0, 0, 80], [0, 300, 80], [0, 0, 1]]), 160)
+    camera = Camera.aimed(np.array([0.5, 0.4, 0.9]), np.array([0, 0, 0.15]), np.array([[300.0, 0, 80], [0, 300, 80], [0, 0, 1]]), 160, 160)
     view = View("a", camera, ("x.png", ""), (("m.png", ""),), np.array([[Seen.WHOLE], [Seen.ABSENT]]))
     states = thrown(body, frames=2)[2]
     upright = replace(states, deformation=np.tile(np.eye(3), (2, 1, 1, 1)), position=np.tile([0, 0, 0.15], (2, 1, 1)))

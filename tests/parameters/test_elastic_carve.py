@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import samples
 import trimesh
 from scipy.spatial.transform import Rotation
 
@@ -27,7 +26,7 @@ CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in
 
 def camera(turn: float, size: int = 240) -> Camera:
     eye = 0.8 * np.array([np.cos(turn), np.sin(turn), 0.3])
-    return samples.aimed(eye, np.zeros(3), np.array([[900.0, 0, size / 2], [0, 900, size / 2], [0, 0, 1]]), size)
+    return Camera.aimed(eye, np.zeros(3), np.array([[900.0, 0, size / 2], [0, 900, size / 2], [0, 0, 1]]), size, size)
 
 
 @pytest.fixture

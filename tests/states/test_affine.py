@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import samples
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
@@ -44,7 +43,7 @@ def truth(k: int) -> tuple[np.ndarray, np.ndarray]:
 
 def camera(angle: float) -> Camera:
     eye = np.array([1.2 * np.cos(angle), 1.2 * np.sin(angle), 0.6])
-    return samples.aimed(eye, np.array([0.0, 0, 0.28]), np.array([[260.0, 0, SIZE / 2], [0, 260, SIZE / 2], [0, 0, 1]]), SIZE)
+    return Camera.aimed(eye, np.array([0.0, 0, 0.28]), np.array([[260.0, 0, SIZE / 2], [0, 260, SIZE / 2], [0, 0, 1]]), SIZE, SIZE)
 
 
 @pytest.fixture(scope="module")

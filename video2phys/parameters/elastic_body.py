@@ -8,6 +8,7 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.simulate.lagrangian.lattice import Lattice
+from video2phys.simulate.lagrangian.rollout import Track
 
 
 def coarsen(particle: np.ndarray, volume: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +84,11 @@ class AffineReadout:
         rows, bend = (np.einsum("tgr,tbgi->btri", m[:n], node, optimize=True) for m in (self.by_position, self.by_gradient))
         rows = rows + bend / size[:, None, None, None]
         return rows[..., 0, :], np.swapaxes(rows[..., 1:, :], -1, -2)
+
+    def state(self, track: Track) -> np.ndarray:
+        """Affine states (B, T, 12): centre, and F row by row."""
+        center, gradient = self(track.node, track.size)
+        return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
 
 
 def bind(points: np.ndarray, particle: np.ndarray, neighbours: int = 4) -> Binding:

@@ -138,8 +138,9 @@ def _segments(
     fine, coarse = make.body(begin, count), make.body(begin, fewer)
     mine, time = Segment(key, fine, measured).own(values), measured.time
     base = coarse.prediction(mine, time)
-    refinement = Change.of(EXTRAPOLATION, fine.prediction(mine, time), base)
-    changes = (refinement, Change(UNSEEN, fine.hidden(mine, time)))
+    seen, whole = fine.predictions(mine, time)
+    refinement = Change.of(EXTRAPOLATION, seen, base)
+    changes = (refinement, Change.of(UNSEEN, whole, seen))
     if make.tight is not None:
         changes += (Change.of(OUTLINE, make.tight(begin, fewer).prediction(mine, time), base),)
     measured = measured.widened(refinement)

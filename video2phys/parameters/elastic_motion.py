@@ -84,20 +84,19 @@ class Motion:
         return rollout(params, self.lattice, state, time, damping=damping, loss=loss, steps=self.steps(params, time))
 
     def prediction(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
-        """Simulate one set of values, (1,) each; NaN from a failure on."""
+        """Simulate one set of values, (1,) each, and read what is in sight; NaN from a failure on."""
+        return self.predictions(values, time)[0]
+
+    def predictions(self, values: dict[str, np.ndarray], time: np.ndarray) -> tuple[Prediction, Prediction]:
+        """The same simulation, its state read from what is in sight and from all of the surface."""
         track = self.track(values, time)
         x, F = (a[:, 0] for a in track.particles())
-        return Prediction(self.state(track)[0], self.surface.move(x, F), self.matter.move(x, F))
+        surface, matter = self.surface.move(x, F), self.matter.move(x, F)
+        return Prediction(self.readout.state(track)[0], surface, matter), Prediction(self.outline.state(track)[0], surface, matter)
 
-    def state(self, track: Track) -> np.ndarray:
-        """Affine states (B, T, 12) of what is in sight."""
-        return rows(*self.readout(track.node, track.size))
-
-    def hidden(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
-        """How far the state of all of the surface is from that of what is in sight, for one set of values, (1,) each."""
-        track = self.track(values, time)
-        nothing = (np.zeros((len(time), len(binding.index), 3)) for binding in (self.surface, self.matter))
-        return Prediction((rows(*self.outline(track.node, track.size)) - self.state(track))[0], *nothing)
+    def states(self, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
+        """Affine states (B, T, 12) of what is in sight; NaN rows from a failure on."""
+        return self.readout.state(self.track(values, time))
 
     def params(self, values: dict[str, np.ndarray]) -> Params:
         """The simulator's parameters; a contact that is not named has no friction, no shift and the body its own size."""
@@ -116,11 +115,6 @@ class Motion:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
         need = substeps(np.diff(time)[:, None], largest_step(params, self.lattice.scene)[None])
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
-
-
-def rows(center: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Centres (..., 3) and gradients (..., 3, 3) as states (..., 12)."""
-    return np.concatenate([center, gradient.reshape(*gradient.shape[:-2], 9)], -1)
 
 
 def motion(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import AXES, Motion, Prediction
+from video2phys.parameters.elastic_motion import AXES, Prediction
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Start
 from video2phys.solve.space import Free, Space
@@ -90,11 +90,6 @@ def start_unknowns(begin: Start, size: float, key: str = "") -> tuple[Free, ...]
     ):
         free += [Free(f"{name}_{a}{key}", unit, float(value[k]), step=step) for k, a in enumerate(AXES)]
     return tuple(free)
-
-
-def predict(motion: Motion, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
-    """Affine states (B, T, 12) at `time`; NaN rows from a failure on."""
-    return motion.state(motion.track(values, time))
 
 
 @dataclass(frozen=True)

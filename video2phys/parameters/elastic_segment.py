@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.parameters.elastic_motion import VECTORS, Motion, Prediction
-from video2phys.parameters.elastic_residuals import Change, Measured, predict
+from video2phys.parameters.elastic_residuals import Change, Measured
 from video2phys.solve.space import Space
 
 
@@ -44,7 +44,7 @@ class Segment:
 
     def residual(self, mine: dict[str, np.ndarray], frames: int) -> np.ndarray:
         """(B, frames * 12) over sigma, time first, at values (B,) of `own`."""
-        state = predict(self.motion, mine, self.measured.time[:frames])
+        state = self.motion.states(mine, self.measured.time[:frames])
         for change in self.changes:
             state = state + mine[change.name][:, None, None] * change.prediction.state[:frames]
         return self.measured.scaled(state).reshape(len(state), -1)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.simulate.clock import substeps
 from video2phys.simulate.lagrangian.kernel import advance
 from video2phys.simulate.lagrangian.lattice import Lattice, Nodes
 from video2phys.simulate.materials.elastic import lame
-from video2phys.simulate.mpm.scene import Params, largest_step
+from video2phys.simulate.mpm.rollout import schedule
+from video2phys.simulate.mpm.scene import Params, contact
 from video2phys.types import check
 
 
@@ -68,21 +68,19 @@ def rollout(
     volume = scene.volume * params.size[:, None] ** 3
     node_mass = (to_particles.T @ (params.density * volume).T).T
     mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
-    normal = np.array([0, 0, 1.0]) if scene.normal is None else scene.normal
-    offset = params.offset if scene.normal is not None else np.full(batch, -1e9)  # without a plane, out of reach
+    normal, offset = contact(params, scene)
 
     def array(a: np.ndarray) -> np.ndarray:
         return np.array(a, real, order="C")
 
     x, v = array(state.position), array(state.velocity)
-    count = substeps(np.diff(time)[:, None], largest_step(params, scene)[None]) if steps is None else np.asarray(steps)
-    count = np.ascontiguousarray(np.broadcast_to(count, (len(time) - 1, batch)), np.int32)
+    count = schedule(params, scene, time, steps)
     failed = np.zeros(batch, np.int32)
     push, goal, lost = (np.zeros(volume.shape, real) for _ in range(3))
     common = (
         np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
         array(np.cbrt(volume)), push, goal, lost, np.zeros((*volume.shape, 3), real), array(mu), array(lam), array(params.gravity),
-        array(normal[None]), array(offset), array(params.friction), array(damping), array(loss), array(1 / params.size),
+        array(normal), array(offset), array(params.friction), array(damping), array(loss), array(1 / params.size),
     )  # fmt: skip
     kernel, nodes = advance(scene.precision, scene.law), [x.copy()]
     for k, gap in enumerate(np.diff(time)):

@@ -11,7 +11,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.materials.elastic import lame
 from video2phys.simulate.mpm.forward import advance
-from video2phys.simulate.mpm.scene import Params, Scene, State, largest_step
+from video2phys.simulate.mpm.scene import Params, Scene, State, contact, largest_step
 from video2phys.types import check
 
 
@@ -57,11 +57,9 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
 
     volume = scene.volume * params.size[:, None] ** 3
     mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
-    normal = np.array([0, 0, 1.0]) if scene.normal is None else scene.normal
-    # Without a plane the contact surface is put out of reach.
-    offset = params.offset if scene.normal is not None else np.full(batch, -1e9)
+    normal, offset = contact(params, scene)
     c = [np.ascontiguousarray(a, real) for a in
-         (params.density * volume, volume, np.cbrt(volume), mu, lam, params.gravity, normal[None], offset, params.friction)]  # fmt: skip
+         (params.density * volume, volume, np.cbrt(volume), mu, lam, params.gravity, normal, offset, params.friction)]  # fmt: skip
     return Arrays(
         tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
         tuple(c[:3]),

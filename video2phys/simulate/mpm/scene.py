@@ -142,6 +142,13 @@ def start(
     return State(x, v, np.broadcast_to(spin[:, None], shape), np.broadcast_to(R[:, None], shape))
 
 
+def contact(params: Params, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normal (1, 3) and offsets (B,) of the plane as kernels take them; without a plane it is put out of reach."""
+    if scene.normal is None:
+        return np.array([[0, 0, 1.0]]), np.full(len(params.size), -1e9)
+    return scene.normal[None], params.offset
+
+
 def largest_step(params: Params, scene: Scene) -> np.ndarray:
     """Longest stable step [s] (B,): COURANT cells per step at the speed of pressure waves."""
     c = wave_speed(params.youngs_modulus, params.poisson_ratio, params.density.min(axis=1))
