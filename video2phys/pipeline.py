@@ -37,7 +37,7 @@ STAGES = {
         Stage("frames", (), types.Frames),
         Stage("gaussians", ("frames",), types.Gaussians),
         Stage("states", ("frames", "gaussians"), types.StateTrack, version=2),
-        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=5),
+        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=6),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),
         Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=2),
     )

@@ -27,6 +27,8 @@ from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Pla
 WATER = 1000.0  # [kg/m^3] when nothing is said: soft solids are mostly near it
 MARGIN = 0.03  # [body sizes] a body closer than this to the plane may touch it: reconstruction and state errors are smaller
 
+SUNK = 0.08  # [body sizes] that an affine body reaches below the ground in an impact, give or take FOUND_HEIGHT_SIGMA
+
 
 def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Settings, context: Context) -> Parameters:
     """Fit an elastic solid to affine states of one object.
@@ -52,9 +54,9 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     size = float(np.cbrt(body.volume.sum()))
     train, heldout = split(states.valid[:, 0], own.heldout_share)
     lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
-    plane, found = support(about.ground, about.ground_auto, gravity, lowest[train])
+    plane, found = support(about.ground, about.ground_auto, gravity, lowest[train], size)
     if found:
-        notes = (*notes, "the ground was taken at the lowest point that the body reached")
+        notes = (*notes, "the ground was looked for near the lowest point that the body reached")
     height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
     path = Path(states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], height, MARGIN * size, gravity)
     begin = ballistic(path, states.valid[:, 0])
@@ -104,8 +106,11 @@ def clearance(states: StateTrack, body: Body, normal: np.ndarray) -> np.ndarray:
     return np.where(states.valid[:, 0], low, np.inf)
 
 
-def support(ground: Plane | None, auto: bool, gravity: np.ndarray, lowest: np.ndarray) -> tuple[Plane | None, bool]:
-    """The plane the body may meet, and whether it was found from the motion (at the lowest point that was reached)."""
+def support(ground: Plane | None, auto: bool, gravity: np.ndarray, lowest: np.ndarray, size: float) -> tuple[Plane | None, bool]:
+    """The plane the body may meet, and whether it was found from the motion, SUNK above the lowest point reached.
+
+    At an impact the affine motion of the whole carries corners below the ground that are in truth pressed flat there.
+    """
     if ground is not None or not auto or not np.any(gravity):
         return ground, False
-    return Plane(-gravity / np.linalg.norm(gravity), float(lowest[np.isfinite(lowest)].min())), True
+    return Plane(-gravity / np.linalg.norm(gravity), float(lowest[np.isfinite(lowest)].min()) + SUNK * size), True

@@ -21,14 +21,16 @@ FRAMES = 2  # that must disagree: one mask may have a hole
 HALVINGS = 5  # of the way from a vertex to the matter below it
 LEAST = 0.5  # share of the matter that must stay, else masks or states are not to be trusted
 FINE = 0.02  # sigma of F up to which a frame can judge
+BENT = 1.0  # [of the largest stretch and the body size] by which a stretched body may also bend, so that its outline is off
 
 
 @dataclass(frozen=True)
 class Matter:
-    """Small cells that fill a body."""
+    """Small cells that fill a body, and its surface."""
 
     particle: np.ndarray  # [m] (N, 3)
     volume: np.ndarray  # [m^3] (N,)
+    vertices: np.ndarray  # [m] (V, 3) of the body's faces
 
 
 def carved(frames: Frames, body: Body, states: StateTrack) -> tuple[Body, Matter, Matter | None]:
@@ -36,8 +38,8 @@ def carved(frames: Frames, body: Body, states: StateTrack) -> tuple[Body, Matter
 
     The body stays as it is, and the last is None, where too few frames can judge or they would leave less than half of it.
     """
-    whole = Matter(body.particle, body.volume)
-    judges = _judges(frames, states)
+    whole = Matter(body.particle, body.volume, body.vertices)
+    judges = _judges(frames, states, float(np.cbrt(body.volume.sum())))
     if len({judge.frame for judge in judges}) < FRAMES:
         return body, whole, None
     cells, owner, edge = _cells(body)
@@ -49,8 +51,10 @@ def carved(frames: Frames, body: Body, states: StateTrack) -> tuple[Body, Matter
     held = np.bincount(owner[inside], volume[inside], len(body.particle))
     kept = held > 0
     smaller = replace(body, particle=body.particle[kept], volume=held[kept])
-    surface = _drawn_in(body.vertices, cells[inside], judges)
-    return replace(smaller, vertices=surface), Matter(cells[inside], volume[inside]), Matter(cells[tight], volume[tight])
+    made, tighter = (
+        Matter(cells[kept], volume[kept], _drawn_in(body.vertices, cells[kept], judges, by)) for kept, by in ((inside, 0.0), (tight, DOUBT))
+    )
+    return replace(smaller, vertices=made.vertices), made, tighter
 
 
 class Judge:
@@ -78,15 +82,16 @@ def excess(points: np.ndarray, judges: list[Judge]) -> np.ndarray:
     return most[0]
 
 
-def _judges(frames: Frames, states: StateTrack, obj: int = 0) -> list[Judge]:
+def _judges(frames: Frames, states: StateTrack, size: float, obj: int = 0) -> list[Judge]:
     if states.deformation is None or states.deformation_sigma is None:
         return []
     out = []
     for k in np.flatnonzero(states.valid[:, obj] & (states.deformation_sigma[:, obj] < FINE)):
         c, F, sigma = states.position[k, obj], states.deformation[k, obj], float(states.position_sigma[k, obj].max())
+        bent = BENT * size * float(np.abs(np.linalg.svd(F, compute_uv=False) - 1).max())
         for v, view in enumerate(frames.views):
             if view.whole(int(k), obj) and view.images[k] and view.masks and view.masks[obj][k]:
-                out.append(Judge(int(k), view.camera, frames.mask(v, int(k), obj), c, F, sigma))
+                out.append(Judge(int(k), view.camera, frames.mask(v, int(k), obj), c, F, sigma + bent))
     return out
 
 
@@ -116,16 +121,16 @@ def _within(points: np.ndarray, body: Body) -> np.ndarray:
     return ((points - center[near]) * normal[near]).sum(1) < 0
 
 
-def _drawn_in(vertices: np.ndarray, cells: np.ndarray, judges: list[Judge]) -> np.ndarray:
-    """Vertices (V, 3) outside moved towards the nearest cell that is left, by bisection."""
+def _drawn_in(vertices: np.ndarray, cells: np.ndarray, judges: list[Judge], by: float) -> np.ndarray:
+    """Vertices (V, 3) outside outlines that are tighter `by` [px], moved towards the nearest cell that is left, by bisection."""
     from scipy.spatial import cKDTree
 
-    out = np.flatnonzero(excess(vertices, judges) > 0)
+    out = np.flatnonzero(excess(vertices, judges) > -by)
     target = cells[cKDTree(cells).query(vertices[out])[1]]
     low, high = np.zeros(len(out)), np.ones(len(out))
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        off = excess(target + middle[:, None] * (vertices[out] - target), judges) > 0
+        off = excess(target + middle[:, None] * (vertices[out] - target), judges) > -by
         low, high = np.where(off, low, middle), np.where(off, middle, high)
     moved = vertices.copy()
     moved[out] = target + low[:, None] * (vertices[out] - target)

@@ -13,8 +13,8 @@ from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Path, Start
 from video2phys.progress import Progress
+from video2phys.simulate.lagrangian.rollout import COURANT
 from video2phys.simulate.materials.elastic import wave_speed
-from video2phys.simulate.mpm.scene import COURANT
 from video2phys.solve.covariance import spread
 from video2phys.solve.differences import Residuals
 from video2phys.solve.levenberg import Estimate, levenberg
@@ -23,8 +23,13 @@ from video2phys.solve.profile import LIMIT, interval, rise
 from video2phys.solve.space import Space
 
 SCAN = 4  # stiffnesses a decade: the valleys of the misfit are half a decade wide
-FRICTIONS = (0.1, 0.5)  # of the scan
-KEPT = 3  # starts refined on the coarsest body
+# friction, Poisson ratio and height of the ground [prior sigmas] of the scan: every pair of levels once
+GUESSES = ((0.1, 0.2, -1.0), (0.1, 0.45, 1.0), (0.5, 0.2, 1.0), (0.5, 0.45, -1.0))
+SHORT = 8  # steps of a fit that only tells its valley
+FEW = 3  # starts for all frames
+KEPT, GROUPS = 4, 2  # starts refined, no two of them of the same group of stiffness; groups a decade
+APART = (0.1, 0.1)  # decades of stiffness and Poisson ratio by which fits differ that have ended in different valleys
+HOPELESS = 2.0  # times the cost of the best
 # stiffness, as a factor, and Poisson ratio of more starts for all frames: one impact seen by a few frames has several explanations
 AROUND = ((0.6, 0.3), (1.7, 0.3))
 MATERIAL = ("youngs_modulus", "poisson_ratio")
@@ -79,12 +84,13 @@ def impact(
     """Fit a body that meets the plane, from the start of each flight with what is seen from there on."""
     begin, measured = starts[0], seen[0]
     rough = scan(Segment("", make.body(begin, settings.particles // 8), measured), space, window, settings, stretch(progress, 0.0, 0.3))
-    space = space.started(rough.values)
     longest = max(float(m.time[m.count - 1]) for m in seen)
-    count = affordable(make.body(begin, FEWEST_PARTICLES), rough.values, density, longest, settings)
+    count = affordable(make.body(begin, FEWEST_PARTICLES), rough.best.values, density, longest, settings)
     fewer = round(count / 2**1.5)
-    near = levenberg(residuals((Segment("", make.body(begin, fewer), measured),), space, window), space, max_steps=settings.max_steps,
-                     tolerance=1e-2, progress=stretch(progress, 0.3, 0.5))  # fmt: skip
+    alone = residuals((Segment("", make.body(begin, fewer), measured),), space, window)
+    first = multistart(alone, space, valleys(rough, space), keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2,
+                       progress=stretch(progress, 0.3, 0.5))  # fmt: skip
+    near, seeds = first.best, valleys(first, space)
     keys = ["", *(f".{k}" for k in range(1, len(starts)))]
     extra = tuple(f for b, key in zip(starts[1:], keys[1:], strict=True) for f in start_unknowns(b, size, key))
     space = Space((*space.started(near.values).free, *extra))
@@ -93,7 +99,7 @@ def impact(
     fine, coarse = (tuple(pair[k] for pair in pairs) for k in (0, 1))
     space = Space((*space.free, *(c.free for c in fine[0].changes)))
     cheap = residuals(coarse, space)
-    found = multistart(cheap, space, around(space), keep=1 + len(AROUND), max_steps=settings.max_steps, tolerance=1e-2, probe=False,
+    found = multistart(cheap, space, around(space, seeds), keep=FEW, max_steps=SHORT, tolerance=1e-2, probe=False,
                        progress=stretch(progress, 0.5, 0.75))  # fmt: skip
     # the slopes of the coarse grid cost a quarter and lead to the same place
     estimate = levenberg(residuals(fine, space), space.started(found.best.values), slope=cheap, max_steps=settings.max_steps,
@@ -122,13 +128,24 @@ def intervals(residual: Residuals, space: Space, estimate: Estimate, found: Star
     return out
 
 
-def around(space: Space) -> np.ndarray:
-    """Starts (S, P): that of the space, and others with another stiffness."""
-    starts = np.tile(space.to_physical(space.start), (1 + len(AROUND), 1))
+def around(space: Space, first: np.ndarray) -> np.ndarray:
+    """Starts (S, P): where the fits of the first contact ended (S', P'), best first, and others with another stiffness than the best."""
+    starts = np.tile(space.to_physical(space.start), (len(first) + len(AROUND), 1))
+    starts[: len(first), : first.shape[1]] = first
     factor, ratio = np.array(AROUND).T
-    starts[1:, space.names.index("youngs_modulus")] *= factor
-    starts[1:, space.names.index("poisson_ratio")] = ratio
+    starts[len(first) :, space.names.index("youngs_modulus")] *= factor
+    starts[len(first) :, space.names.index("poisson_ratio")] = ratio
     return starts
+
+
+def valleys(found: Starts, space: Space) -> np.ndarray:
+    """Where the fits ended (S, P), best first, without those that ended close to a better one or are hopeless."""
+    u = space.to_internal(found.values)[:, [space.names.index(n) for n in MATERIAL]]
+    kept: list[int] = []
+    for k in np.flatnonzero(found.costs <= HOPELESS * found.costs[0]):
+        if not any((np.abs(u[k] - u[other]) < APART).all() for other in kept):
+            kept.append(int(k))
+    return found.values[kept]
 
 
 def _segments(
@@ -147,16 +164,19 @@ def _segments(
     return Segment(key, fine, measured, changes), Segment(key, coarse, measured, changes)
 
 
-def scan(coarse: Segment, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Estimate:
-    """The best of several stiffnesses and frictions on the coarsest body, refined."""
+def scan(coarse: Segment, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Starts:
+    """The best of several stiffnesses and contacts on the coarsest body, refined."""
     decades = np.log10(settings.youngs_modulus_max / settings.youngs_modulus_min)
     stiffness = np.geomspace(settings.youngs_modulus_min, settings.youngs_modulus_max, max(2, round(SCAN * decades)))
-    starts = np.tile([f.start for f in space.free], (len(FRICTIONS) * len(stiffness), 1))
-    starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(FRICTIONS))
-    starts[:, space.names.index("friction")] = np.repeat(FRICTIONS, len(stiffness))
-    found = multistart(residuals((coarse,), space, window), space, starts, keep=KEPT, progress=progress, max_steps=8,
-                       tolerance=3e-2, probe=False)  # fmt: skip
-    return found.best
+    starts = np.tile([f.start for f in space.free], (len(GUESSES) * len(stiffness), 1))
+    starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(GUESSES))
+    friction, ratio, height = np.repeat(GUESSES, len(stiffness), axis=0).T
+    starts[:, space.names.index("friction")], starts[:, space.names.index("poisson_ratio")] = friction, ratio
+    ground = space.names.index("ground_height")
+    starts[:, ground] += height * (space.free[ground].prior or 0.0)
+    group = np.tile(np.round(GROUPS * np.log10(stiffness / stiffness[0])), len(GUESSES))
+    return multistart(residuals((coarse,), space, window), space, starts, keep=KEPT, group=group, progress=progress, max_steps=SHORT,
+                      tolerance=3e-2, probe=False)  # fmt: skip
 
 
 def affordable(motion: Motion, x: np.ndarray, density: float, duration: float, settings: ElasticSettings) -> int:

@@ -12,7 +12,8 @@ from video2phys.parameters.elastic_sight import Sight
 from video2phys.parameters.elastic_start import Start
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.lagrangian.lattice import Lattice, begin, embed
-from video2phys.simulate.lagrangian.rollout import Track, rollout
+from video2phys.simulate.lagrangian.rollout import COURANT, Track, rollout
+from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.mpm.scene import Params, build, largest_step
 from video2phys.types import Body, Plane
@@ -113,7 +114,7 @@ class Motion:
 
     def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
-        need = substeps(np.diff(time)[:, None], largest_step(params, self.lattice.scene)[None])
+        need = substeps(np.diff(time)[:, None], largest_step(params, self.lattice.scene, COURANT)[None])
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 
@@ -126,7 +127,8 @@ def motion(
     """
     particle, volume = coarsen(matter.particle, matter.volume, count)
     scene = build(particle, volume, normal=None if plane is None else plane.normal, law=law, precision="f64")
-    lattice, ride = embed(scene), bind(sight.point, particle)
+    lattice = embed(scene, patches(matter.vertices, body.faces, float(np.cbrt(volume.mean()))))
+    ride = bind(sight.point, particle)
     return Motion(
         lattice,
         ride.affine(sight.point, sight.weight[begin.frame :], lattice),

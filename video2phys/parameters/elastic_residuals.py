@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,10 +17,11 @@ CHANNELS = 12  # centre (3) and gradient (9)
 NAMES = (*(f"position_{a}" for a in AXES), *(f"F_{a}{b}" for a in AXES for b in AXES))
 FRICTION_MAX = 2.0
 DAMPING_MAX = 50.0  # [1/s] a vibration's amplitude halves in 28 ms
+DAMPING_SIGMA = 5.0  # [1/s] soft solids lose a few per cent of a swing's energy
 SIZE_SIGMA = 0.01  # an outline is half a pixel off on a body of some fifty pixels
 HEIGHT_SIGMA = 0.01  # [body sizes] of a ground that the user gave
 LEFT = 0.5  # share of the change by a finer grid that extrapolation does not mend
-FOUND_HEIGHT_SIGMA = 0.03  # [body sizes] of a ground found from the lowest point seen
+FOUND_HEIGHT_SIGMA = 0.06  # [body sizes] of a ground found from the lowest point reached
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Measured:
     state: np.ndarray  # (T, 12) centre [m] and F, row by row; NaN where not measured
     sigma: np.ndarray  # (T, 12)
     count: int  # frames used in the fit; those after it are held out
+    error: np.ndarray | None = None  # (T, 12) of the simulation
 
     @staticmethod
     def of(states: StateTrack, first: int, count: int) -> Measured:
@@ -43,22 +46,39 @@ class Measured:
         return Measured(states.time[first:] - states.time[first], np.where(usable, state, np.nan), np.where(usable, sigma, np.nan), count)
 
     def widened(self, refinement: Change) -> Measured:
-        """The same with the simulation's own error added to sigma in quadrature.
+        """The same with the simulation's own error, which frames share, in `error`.
 
         It is taken as LEFT of the change by a finer grid, root mean square over the centre and over the gradient of a frame, and
-        never falling again, since an impact's error is carried along. Without it the frames long after an impact, which no
-        simulation predicts to a fraction of a millimetre, would outvote those before it.
+        never falling again, since an impact's error is carried along. Were the frames taken to err each for itself, the many after
+        an impact, which no simulation predicts to a fraction of a millimetre, would outvote those before and during it.
         """
         parts = (refinement.prediction.state[:, :3], refinement.prediction.state[:, 3:])
         rms = np.stack([np.sqrt((part**2).mean(1)) for part in parts], 1)
-        return replace(self, sigma=np.hypot(self.sigma, LEFT * np.repeat(np.maximum.accumulate(rms), (3, 9), axis=1)))
+        return replace(self, error=LEFT * np.repeat(np.maximum.accumulate(rms), (3, 9), axis=1))
+
+    @cached_property
+    def whitening(self) -> np.ndarray:
+        """(12, T, T) lower triangular W with W C W^T = 1, zero where not measured.
+
+        C = diag(sigma^2) + e e^T exp(-|t - t'| / span) for each channel: the error e fades from memory over the span of the record.
+        """
+        T = len(self.time)
+        out = np.zeros((CHANNELS, T, T))
+        memory = np.exp(-np.abs(self.time[:, None] - self.time) / max(float(np.ptp(self.time)), 1e-9))
+        for c in range(CHANNELS):
+            k = np.flatnonzero(np.isfinite(self.state[:, c]))
+            e = np.zeros(len(k)) if self.error is None else self.error[k, c]
+            C = np.diag(self.sigma[k, c] ** 2) + np.outer(e, e) * memory[np.ix_(k, k)]
+            out[c][np.ix_(k, k)] = np.linalg.inv(np.linalg.cholesky(C))
+        return out
 
     def scaled(self, predicted: np.ndarray) -> np.ndarray:
-        """(predicted - measured) / sigma for (B, T', 12); zero where not measured, NaN rows of failed members stay NaN."""
+        """predicted - measured of (B, T', 12), white and of variance one; zero where not measured, NaN rows of failed members stay NaN."""
         n = predicted.shape[1]
         known = np.isfinite(self.state[:n])
-        gap = (predicted - np.where(known, self.state[:n], 0)) / np.where(known, self.sigma[:n], 1)
-        return np.where(known, gap, np.where(np.isnan(predicted), np.nan, 0))
+        gap = np.where(known, predicted - np.where(known, self.state[:n], 0), 0)
+        white = np.einsum("cts,bsc->btc", self.whitening[:, :n, :n], gap)
+        return np.where(np.isnan(predicted), np.nan, white)
 
 
 def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settings: ElasticSettings, youngs_modulus: float) -> Space:
@@ -73,7 +93,7 @@ def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settin
             Free("friction", "1", 0.4, 0.0, FRICTION_MAX),
             Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
             Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
-            Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX),
+            Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX, prior=DAMPING_SIGMA, center=0.0),
             Free("contact_loss", "1", 0.5, 0.0, 1.0),
         ]
     return Space((*free, *start_unknowns(begin, size)))

@@ -18,7 +18,7 @@ from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTr
 
 WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
 MISFIT = 2.0  # standard deviations, root mean square
-GRID_FRICTION = "friction acts through the grid cells that touch; where they are few the value can be far off, beyond its interval"
+SHORT_CONTACT = "a contact of few frames tells friction badly; the value can be off beyond its interval"
 NUISANCES = (
     "size",
     "ground_height",
@@ -40,7 +40,7 @@ def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
     for free in space.free:
         scalars[free.name] = cut_off(scalars[free.name], free)
     if (p := scalars.get("friction")) is not None and p.verdict in (Verdict.IDENTIFIED, Verdict.WEAK):
-        scalars["friction"] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, GRID_FRICTION) if n))
+        scalars["friction"] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, SHORT_CONTACT) if n))
     out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
     for name in ("initial_velocity", "initial_angular_velocity"):
         parts = [scalars[f"{name}_{a}"] for a in AXES]

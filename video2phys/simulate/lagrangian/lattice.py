@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from video2phys.simulate.lagrangian.surface import Surface, carriers, weights
 from video2phys.simulate.mpm.scene import Params, Scene, Vector
 from video2phys.types import check
 
@@ -25,9 +26,13 @@ class Lattice:
     stride: np.ndarray  # (2,) int32 between nodes along x and along y; along z it is one
     weight: np.ndarray  # (N, 3, 3) of three nodes in a row, by axis
     slope: np.ndarray  # [1/m] (N, 3, 3) derivative of the weight by the particle's rest position, by axis
+    touch_first: np.ndarray  # (K,) int32 the same of points of the surface
+    touch_weight: np.ndarray  # (K, 3, 3)
+    touch_area: np.ndarray  # [m^2] (K,)
 
     def __post_init__(self) -> None:
-        check(self, node=("G", 3), first=("N",), stride=(2,), weight=("N", 3, 3), slope=("N", 3, 3))
+        check(self, node=("G", 3), first=("N",), stride=(2,), weight=("N", 3, 3), slope=("N", 3, 3), touch_first=("K",),
+              touch_weight=("K", 3, 3), touch_area=("K",))  # fmt: skip
 
     @cached_property
     def operators(self) -> tuple[csr_matrix, list[csr_matrix]]:
@@ -58,8 +63,11 @@ class Nodes:
         check(self, position=("B", "G", 3), velocity=("B", "G", 3))
 
 
-def embed(scene: Scene) -> Lattice:
-    """Lay a lattice of `scene.cell` through the particles at rest, its planes halfway between the body's outermost particles."""
+def embed(scene: Scene, surface: Surface) -> Lattice:
+    """Lay a lattice of `scene.cell` through the particles at rest, its planes halfway between the body's outermost particles.
+
+    The body touches with `surface`, whose points are carried by nodes of nearby particles.
+    """
     low, high, cell = scene.particle.min(0), scene.particle.max(0), scene.cell
     shape = np.ceil((high - low) / cell - 1e-9).astype(int) + 3
     origin = (low + high) / 2 - cell * (shape - 1) / 2
@@ -67,11 +75,15 @@ def embed(scene: Scene) -> Lattice:
     base = np.clip(np.floor(at - 0.5).astype(int), 0, shape - 3)
     f = at - base
     stride = np.array([shape[1] * shape[2], shape[2]], np.int32)
-    weight = np.stack([0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2], -1)
     slope = np.stack([f - 1.5, -2 * (f - 1), f - 0.5], -1) / cell
     index = np.stack(np.meshgrid(*(np.arange(n) for n in shape), indexing="ij"), -1).reshape(-1, 3)
     first = (base[:, 0] * stride[0] + base[:, 1] * stride[1] + base[:, 2]).astype(np.int32)
-    return Lattice(scene, origin + cell * index, first, stride, weight, slope)
+    w = weights(f)
+    mass = np.zeros(shape)
+    for i, j, k in np.ndindex(3, 3, 3):
+        np.add.at(mass, tuple((base + np.array([i, j, k])).T), scene.volume / cell**3 * w[:, 0, i] * w[:, 1, j] * w[:, 2, k])
+    carrier, touch = carriers((surface.point - origin) / cell, at, base, mass)
+    return Lattice(scene, origin + cell * index, first, stride, w, slope, first[carrier], touch, surface.area)
 
 
 def begin(

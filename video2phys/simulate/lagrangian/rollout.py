@@ -14,6 +14,9 @@ from video2phys.simulate.mpm.rollout import schedule
 from video2phys.simulate.mpm.scene import Params, contact
 from video2phys.types import check
 
+STIFFNESS = 3.0  # of the contact layer, in units of (lam + 2 mu) / particle spacing: a wave's pressure presses it in by a few per cent
+COURANT = 0.35  # cells a pressure wave may cross in a step; hard impacts failed from 0.5 on, and with a stiffer layer from 0.42 on
+
 
 @dataclass(frozen=True)
 class Track:
@@ -69,18 +72,20 @@ def rollout(
     node_mass = (to_particles.T @ (params.density * volume).T).T
     mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
     normal, offset = contact(params, scene)
+    spring = STIFFNESS * lattice.touch_area * (params.size**2 * (lam + 2 * mu) / np.cbrt(volume.mean(1)))[:, None]
+    push, goal, lost = (np.zeros(spring.shape, real) for _ in range(3))
 
     def array(a: np.ndarray) -> np.ndarray:
         return np.array(a, real, order="C")
 
     x, v = array(state.position), array(state.velocity)
-    count = schedule(params, scene, time, steps)
+    count = schedule(params, scene, time, steps, COURANT)
     failed = np.zeros(batch, np.int32)
-    push, goal, lost = (np.zeros(volume.shape, real) for _ in range(3))
     common = (
         np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
-        array(np.cbrt(volume)), push, goal, lost, np.zeros((*volume.shape, 3), real), array(mu), array(lam), array(params.gravity),
-        array(normal), array(offset), array(params.friction), array(damping), array(loss), array(1 / params.size),
+        lattice.touch_first, array(lattice.touch_weight), array(spring), push, goal, lost, np.zeros((*spring.shape, 3), real), array(mu),
+        array(lam), array(params.gravity), array(normal), array(offset), array(params.friction), array(damping), array(loss),
+        array(1 / params.size),
     )  # fmt: skip
     kernel, nodes = advance(scene.precision, scene.law), [x.copy()]
     for k, gap in enumerate(np.diff(time)):

@@ -11,7 +11,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.materials.elastic import lame
 from video2phys.simulate.mpm.forward import advance
-from video2phys.simulate.mpm.scene import Params, Scene, State, contact, largest_step
+from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, contact, largest_step
 from video2phys.types import check
 
 
@@ -69,11 +69,11 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
     )
 
 
-def schedule(params: Params, scene: Scene, time: np.ndarray, steps: np.ndarray | int | None) -> np.ndarray:
+def schedule(params: Params, scene: Scene, time: np.ndarray, steps: np.ndarray | int | None, courant: float = COURANT) -> np.ndarray:
     """Steps (T - 1, B) between frames: given, or as many as stability asks for."""
     batch = len(params.size)
     if steps is None:
-        return substeps(np.diff(time)[:, None], largest_step(params, scene)[None])
+        return substeps(np.diff(time)[:, None], largest_step(params, scene, courant)[None])
     return np.ascontiguousarray(np.broadcast_to(steps, (len(time) - 1, batch)), np.int32)
 
 

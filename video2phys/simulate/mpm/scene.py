@@ -149,7 +149,7 @@ def contact(params: Params, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     return scene.normal[None], params.offset
 
 
-def largest_step(params: Params, scene: Scene) -> np.ndarray:
-    """Longest stable step [s] (B,): COURANT cells per step at the speed of pressure waves."""
+def largest_step(params: Params, scene: Scene, courant: float = COURANT) -> np.ndarray:
+    """Longest stable step [s] (B,): `courant` cells per step at the speed of pressure waves."""
     c = wave_speed(params.youngs_modulus, params.poisson_ratio, params.density.min(axis=1))
-    return COURANT * scene.cell / c
+    return courant * scene.cell / c
