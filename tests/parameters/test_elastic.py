@@ -14,8 +14,9 @@ from video2phys.parameters import elastic_start as start
 from video2phys.parameters.elastic import clearance, identify, matter, support
 from video2phys.parameters.elastic_body import bind, coarsen
 from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_fit import affordable, first_contact
-from video2phys.parameters.elastic_motion import Motion, motion
+from video2phys.parameters.elastic_fit import affordable, first_contact, valleys
+from video2phys.parameters.elastic_motion import Motion, Prediction, motion
+from video2phys.parameters.elastic_residuals import EXTRAPOLATION, LEFT, Change, Measured
 from video2phys.parameters.elastic_result import cut_off, stretched
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_sight import Sight, sight
@@ -25,7 +26,9 @@ from video2phys.parameters.settings import Settings
 from video2phys.simulate.lagrangian.lattice import embed
 from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.mpm.scene import build
-from video2phys.solve.space import Free
+from video2phys.solve.levenberg import Estimate
+from video2phys.solve.multistart import Starts
+from video2phys.solve.space import Free, Space
 from video2phys.types import About, Body, Camera, Frames, Gaussians, Parameter, Plane, StateTrack, Status, Verdict
 
 G = np.array([0, 0, -9.81])
@@ -249,3 +252,30 @@ def test_outline_of_a_box(tmp_path):
     frames = Frames(tmp_path, np.zeros(1), (view,), (), 1, About(), "test")
     assert overlap(frames, body.vertices[None], body.faces, np.array([True])) == pytest.approx(1.0)
     assert overlap(frames, body.vertices[None] + [0.03, 0, 0], body.faces, np.array([True])) == pytest.approx(0.6, abs=0.03)
+
+
+def test_frames_share_the_error_of_a_simulation():
+    """Whitened, errors of the stated covariance are white; a shift that all frames share then counts about once, not once a frame."""
+    T = 20
+    states = thrown(block(), frames=T)[2]
+    measured = Measured.of(states, 0, T)
+    none = np.zeros((T, 0, 3))
+    drift = np.where(np.arange(T)[:, None] < 8, 0.0, np.full((T, 12), 0.01))
+    wide = measured.widened(Change(EXTRAPOLATION, Prediction(drift, none, none)))
+    assert wide.error is not None
+    memory = np.exp(-np.abs(measured.time[:, None] - measured.time) / measured.time[-1])
+    for c in (0, 5):
+        C = np.diag(measured.sigma[:, c] ** 2) + np.outer(wide.error[:, c], wide.error[:, c]) * memory
+        W = wide.whitening[c]
+        assert np.abs(W @ C @ W.T - np.eye(T)).max() < 1e-9
+        assert np.array_equal(W, np.tril(W))  # the first frames can be used alone
+    off = measured.state[None] + LEFT * drift
+    assert (wide.scaled(off) ** 2).sum() < 3 * 12 < (measured.scaled(off) ** 2).sum() / 100
+
+
+def test_fits_in_one_valley_go_on_once():
+    space = Space((Free("youngs_modulus", "Pa", 1e5, 1e3, 1e7, "log"), Free("poisson_ratio", "1", 0.3, 0.0, 0.49)))
+    values = np.array([[1e5, 0.30], [1.1e5, 0.33], [1e5, 0.45], [3e5, 0.30], [1e6, 0.1]])
+    estimate = Estimate(values[0], np.zeros(1), np.zeros((1, 2)), np.eye(2), Status.CONVERGED, (1.0,))
+    found = Starts(estimate, np.array([1.0, 1.1, 1.2, 1.3, 50.0]), values, 1.0)
+    assert valleys(found, space).tolist() == values[[0, 2, 3]].tolist()

@@ -9,7 +9,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from video2phys.parameters import elastic_start
+from video2phys.parameters import elastic_carve, elastic_start
 from video2phys.parameters.elastic_carve import carved
 from video2phys.parameters.elastic_silhouette import outline
 from video2phys.parameters.elastic_start import Start, ballistic, rebounds
@@ -80,6 +80,27 @@ def test_one_wrong_mask_takes_nothing(capture: tuple[Frames, Body, StateTrack]) 
     before = carved(frames, body, states)[1].volume.sum()
     write_image(frames.folder / "0_2.png", np.zeros((240, 240), np.uint8))
     assert carved(frames, body, states)[1].volume.sum() == pytest.approx(before, rel=0.02)
+
+
+def test_an_impact_carves_nothing_off(capture: tuple[Frames, Body, StateTrack], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corner that the ground presses flat in two frames is still part of the body: stretched, it bends, and the outlines are off."""
+    frames, body, states = capture
+    F = states.deformation.copy()
+    corner = CORNERS[(CORNERS @ F[5, 0].T)[:, 2].argmin()]
+    for k in (4, 5):
+        pressed = CORNERS @ F[k, 0].T
+        pressed[:, 2] = np.maximum(pressed[:, 2], pressed[:, 2].min() + 0.016)
+        for v, view in enumerate(frames.views):
+            write_image(frames.folder / f"{v}_{k}.png", outline(view.camera, pressed, TRIANGLES).astype(np.uint8) * 255)
+        F[k, 0] = np.diag([1.0, 1.0, 0.9]) @ F[k, 0]
+    squashed = StateTrack(**{**vars(states), "deformation": F})
+
+    def reach() -> float:
+        return float((carved(frames, body, squashed)[0].vertices @ corner).max() / np.linalg.norm(corner))
+
+    assert reach() == pytest.approx(np.linalg.norm(corner), abs=0.003)
+    monkeypatch.setattr(elastic_carve, "BENT", 0.0)
+    assert reach() < np.linalg.norm(corner) - 0.005
 
 
 def test_each_flight_gives_a_start() -> None:

@@ -184,3 +184,15 @@ def test_slopes_of_a_rougher_model_lead_to_the_same_place():
     fit = levenberg(exact, space, slope=rough)
     assert fit.status is Status.CONVERGED
     assert np.allclose(fit.values, [3.0, 2.0], atol=1e-4)
+
+
+def test_multistart_refines_one_start_of_a_group():
+    """The two best starts lead to the same poor valley; with groups the other one is tried too."""
+    space = Space((Free("x", "1", 0.0, -10.0, 10.0),))
+
+    def valleys(x):
+        return np.minimum(np.abs(x - 3) + 1, 3 * np.abs(x + 3))
+
+    starts = np.array([[3.3], [3.5], [-4.2]])
+    assert multistart(valleys, space, starts, keep=2).best.values[0] == pytest.approx(3, abs=0.1)
+    assert multistart(valleys, space, starts, keep=2, group=[0, 0, 1]).best.values[0] == pytest.approx(-3, abs=0.1)
