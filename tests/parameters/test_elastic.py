@@ -14,10 +14,11 @@ from video2phys.parameters import elastic_start as start
 from video2phys.parameters.elastic import clearance, identify, matter, support
 from video2phys.parameters.elastic_body import bind, coarsen
 from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_fit import affordable, first_contact, valleys
+from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, Prediction, motion
 from video2phys.parameters.elastic_residuals import EXTRAPOLATION, LEFT, Change, Measured
 from video2phys.parameters.elastic_result import cut_off, stretched
+from video2phys.parameters.elastic_search import valleys
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_sight import Sight, sight
 from video2phys.parameters.elastic_silhouette import outline, overlap

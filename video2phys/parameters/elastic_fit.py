@@ -9,6 +9,7 @@ import numpy as np
 
 from video2phys.parameters.elastic_motion import Motion, Prediction
 from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, UNSEEN, Change, Measured, start_unknowns
+from video2phys.parameters.elastic_search import KEPT, MATERIAL, SHORT, around, scan, valleys
 from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Path, Start
@@ -22,17 +23,7 @@ from video2phys.solve.multistart import Starts, multistart
 from video2phys.solve.profile import LIMIT, interval, rise
 from video2phys.solve.space import Space
 
-SCAN = 4  # stiffnesses a decade: the valleys of the misfit are half a decade wide
-# friction, Poisson ratio and height of the ground [prior sigmas] of the scan: every pair of levels once
-GUESSES = ((0.1, 0.2, -1.0), (0.1, 0.45, 1.0), (0.5, 0.2, 1.0), (0.5, 0.45, -1.0))
-SHORT = 8  # steps of a fit that only tells its valley
 FEW = 3  # starts for all frames
-KEPT, GROUPS = 4, 2  # starts refined, no two of them of the same group of stiffness; groups a decade
-APART = (0.1, 0.1)  # decades of stiffness and Poisson ratio by which fits differ that have ended in different valleys
-HOPELESS = 2.0  # times the cost of the best
-# stiffness, as a factor, and Poisson ratio of more starts for all frames: one impact seen by a few frames has several explanations
-AROUND = ((0.6, 0.3), (1.7, 0.3))
-MATERIAL = ("youngs_modulus", "poisson_ratio")
 PROFILED, PROFILE_POINTS = ("friction", "poisson_ratio"), 20  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
@@ -128,26 +119,6 @@ def intervals(residual: Residuals, space: Space, estimate: Estimate, found: Star
     return out
 
 
-def around(space: Space, first: np.ndarray) -> np.ndarray:
-    """Starts (S, P): where the fits of the first contact ended (S', P'), best first, and others with another stiffness than the best."""
-    starts = np.tile(space.to_physical(space.start), (len(first) + len(AROUND), 1))
-    starts[: len(first), : first.shape[1]] = first
-    factor, ratio = np.array(AROUND).T
-    starts[len(first) :, space.names.index("youngs_modulus")] *= factor
-    starts[len(first) :, space.names.index("poisson_ratio")] = ratio
-    return starts
-
-
-def valleys(found: Starts, space: Space) -> np.ndarray:
-    """Where the fits ended (S, P), best first, without those that ended close to a better one or are hopeless."""
-    u = space.to_internal(found.values)[:, [space.names.index(n) for n in MATERIAL]]
-    kept: list[int] = []
-    for k in np.flatnonzero(found.costs <= HOPELESS * found.costs[0]):
-        if not any((np.abs(u[k] - u[other]) < APART).all() for other in kept):
-            kept.append(int(k))
-    return found.values[kept]
-
-
 def _segments(
     make: Makes, begin: Start, measured: Measured, key: str, values: dict[str, np.ndarray], count: int, fewer: int
 ) -> tuple[Segment, Segment]:
@@ -162,21 +133,6 @@ def _segments(
         changes += (Change.of(OUTLINE, make.tight(begin, fewer).prediction(mine, time), base),)
     measured = measured.widened(refinement)
     return Segment(key, fine, measured, changes), Segment(key, coarse, measured, changes)
-
-
-def scan(coarse: Segment, space: Space, window: int, settings: ElasticSettings, progress: Progress) -> Starts:
-    """The best of several stiffnesses and contacts on the coarsest body, refined."""
-    decades = np.log10(settings.youngs_modulus_max / settings.youngs_modulus_min)
-    stiffness = np.geomspace(settings.youngs_modulus_min, settings.youngs_modulus_max, max(2, round(SCAN * decades)))
-    starts = np.tile([f.start for f in space.free], (len(GUESSES) * len(stiffness), 1))
-    starts[:, space.names.index("youngs_modulus")] = np.tile(stiffness, len(GUESSES))
-    friction, ratio, height = np.repeat(GUESSES, len(stiffness), axis=0).T
-    starts[:, space.names.index("friction")], starts[:, space.names.index("poisson_ratio")] = friction, ratio
-    ground = space.names.index("ground_height")
-    starts[:, ground] += height * (space.free[ground].prior or 0.0)
-    group = np.tile(np.round(GROUPS * np.log10(stiffness / stiffness[0])), len(GUESSES))
-    return multistart(residuals((coarse,), space, window), space, starts, keep=KEPT, group=group, progress=progress, max_steps=SHORT,
-                      tolerance=3e-2, probe=False)  # fmt: skip
 
 
 def affordable(motion: Motion, x: np.ndarray, density: float, duration: float, settings: ElasticSettings) -> int:
