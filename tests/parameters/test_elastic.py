@@ -92,6 +92,8 @@ def test_stiffness_is_recovered(fitted):
     assert E.law == "neo-Hookean" and E.unit == "Pa"
     assert abs(nu.value - TRUTH["poisson_ratio"]) < 0.08 or nu.verdict is not Verdict.IDENTIFIED
     assert friction.value == pytest.approx(TRUTH["friction"], abs=0.07)
+    for p in (nu, friction):  # the contact lasts a few frames only
+        assert p.verdict is not Verdict.IDENTIFIED and ("few frames" in p.note or p.verdict is not Verdict.WEAK)
 
 
 def test_held_out_frames_are_predicted(fitted):
@@ -198,6 +200,7 @@ def test_support_and_windows():
     begin = Start(0, 2, np.zeros(3), np.zeros(3), np.eye(3), np.zeros(3))
     assert first_contact(begin, heights(np.array([9, 9, 0, 0, 0, 0, 9, 9, 9, 9.0])), 10) == 8
     assert first_contact(begin, heights(np.zeros(10)), 7) == 7
+    assert heights(np.array([9, 9, 0, 0, 0, 0, 9, 9, 9, 9.0])).stay(2) == 4 and heights(np.zeros(10)).stay(2) == 8
 
 
 def test_stiff_bodies_get_fewer_particles():

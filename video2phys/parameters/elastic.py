@@ -8,6 +8,7 @@ then on all training frames. The last frames are only predicted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -79,6 +80,7 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
         seen = [Measured.of(states, b.frame, end - b.frame) for b, end in zip(starts, ends, strict=True)]
         window = first_contact(begin, path, seen[0].count)
         fit = impact(make, starts, seen, space, window, rho, size, own, progress)
+        fit = replace(fit, contact=max(path.stay(s.contact) for s in starts if s.contact < last))
     else:
         fit = flight(make, begin, Measured.of(states, begin.frame, last - begin.frame), space, own)
     notes = (*notes, "the body was taken as solid and of one material", *fit.notes)

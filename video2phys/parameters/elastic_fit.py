@@ -38,6 +38,7 @@ class Fit:
     estimate: Estimate
     notes: tuple[str, ...] = ()
     profiles: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # intervals of parameters whose effect may end
+    contact: int = 0  # frames of the longest contact
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -162,10 +163,8 @@ def unsettled(estimate: Estimate, space: Space, coarse: np.ndarray) -> Estimate:
 
 def first_contact(begin: Start, path: Path, count: int) -> int:
     """Frames up to the first one that is free again after contact, and a few more of the rebound; at most `count`."""
-    free = np.flatnonzero(path.clearance[begin.contact :] > path.margin)
-    end = begin.contact + (int(free[0]) if len(free) else count)
-    rebound = max(2, (end - begin.contact) // 2)
-    return int(np.clip(end - begin.frame + rebound, min(LEAST_FRAMES, count), count))
+    stay = path.stay(begin.contact)
+    return int(np.clip(begin.contact + stay - begin.frame + max(2, stay // 2), min(LEAST_FRAMES, count), count))
 
 
 def stretch(progress: Progress, low: float, high: float) -> Progress:

@@ -42,6 +42,11 @@ class Path:
     margin: float  # [m] the body flies where it clears the plane by this
     gravity: np.ndarray  # [m/s^2] (3,)
 
+    def stay(self, contact: int) -> int:
+        """Frames from `contact` on until the body is free again."""
+        free = np.flatnonzero(self.clearance[contact:] > self.margin)
+        return int(free[0]) if len(free) else len(self.clearance) - contact
+
 
 def ballistic(path: Path, valid: np.ndarray) -> Start:
     """Fit the contact-free frames, which are the first of the `valid` ones (T,) bool.
