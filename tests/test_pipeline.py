@@ -12,7 +12,7 @@ import pytest
 from video2phys import pipeline
 from video2phys.config import STAGE_NAMES
 from video2phys.errors import BadInput
-from video2phys.run import Run
+from video2phys.run import CHANGED, Run
 from video2phys.types import Plane
 
 
@@ -125,7 +125,7 @@ def test_plan_says_why(tmp_path: Path, capture: Path, counted: list[str]) -> Non
     go(tmp_path, capture, Config())
     with Run.open(tmp_path / "run", capture) as run:
         steps = pipeline.plan(run, Config(states=1), "cpu")
-        assert [s.why for s in steps] == ["", "", *["its settings or inputs changed"] * 4]
+        assert [s.why for s in steps] == ["", "", CHANGED, *["follows 'states'"] * 3]
         assert [s.why for s in pipeline.plan(run, Config(), "cpu", force="topology")] == ["", "", "", "", "asked for", "follows 'topology'"]
         assert len(pipeline.plan(run, Config(), "cpu", until="states")) == 3
 

@@ -14,7 +14,7 @@ from video2phys.config import STAGE_NAMES
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.progress import Progress, silent
-from video2phys.run import Run, digest
+from video2phys.run import CHANGED, Run, digest
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def plan(run: Run, config: Any, device: str, *, start: str = "", until: str = "t
             raise BadInput(f"--from {start} needs the result of '{name}', but: {why}.", fix="Run without --from.")
         if name in (start, force):
             why = why or "asked for"
-        why = why or (f"follows '{stale}'" if stale else "")
+        if stale and why in ("", CHANGED):
+            why = f"follows '{stale}'"
         stale = stale or (name if why else "")
         steps.append(Step(stage, prints[name], why))
         if name == until:

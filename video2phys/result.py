@@ -71,7 +71,7 @@ def table(tree: dict[str, Any], width: int = 100) -> Table:
         pad_edge=False,
     )
     for column in ("parameter", "value", "unit", "95 % interval", "verdict"):
-        view.add_column(column, no_wrap=True)
+        view.add_column(column, overflow="fold")
     if width >= WIDE:
         view.add_column("law", overflow="fold")
     for name, p in tree["parameters"].items():

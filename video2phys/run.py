@@ -20,6 +20,7 @@ from video2phys.config import STAGE_NAMES
 from video2phys.errors import BadInput
 
 PACKAGES = ("video2phys", "numpy", "scipy", "torch", "taichi", "opencv-python", "av", "mujoco")
+CHANGED = "its settings or inputs changed"
 
 
 def digest(*parts: Any) -> str:
@@ -44,7 +45,7 @@ class Run:
         recorded = _read_json(folder / "run.json").get("capture")
         if capture is None:
             if recorded is None:
-                raise BadInput(f"{folder} is no run folder.", fix="Give the folder that `video2phys run` wrote, or a capture.")
+                raise BadInput(f"{folder} is no run folder.", fix="Give the folder that `video2phys run` wrote.")
             capture = Path(recorded)
         capture = capture.expanduser().resolve()
         if not capture.exists():
@@ -115,7 +116,7 @@ class Run:
         if not entry:
             return "its record is damaged"
         if entry["fingerprint"] != fingerprint:
-            return "its settings or inputs changed"
+            return CHANGED
         for file, size in entry["files"].items():
             if not (folder / file).is_file() or (folder / file).stat().st_size != size:
                 return f"{file} is missing or damaged"
