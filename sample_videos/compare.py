@@ -21,6 +21,8 @@ def main() -> None:
     table = Table(
         "parameter", "truth", "found", "95 % interval", "verdict", "inside", title="against the sample's truth", title_justify="left"
     )
+    for column in table.columns:
+        column.overflow = "fold"
     for name, value in truth.items():
         p = found.get(name)
         if p is None or p.interval is None:
