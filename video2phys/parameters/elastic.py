@@ -27,7 +27,6 @@ from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Pla
 
 WATER = 1000.0  # [kg/m^3] when nothing is said: soft solids are mostly near it
 MARGIN = 0.03  # [body sizes] a body closer than this to the plane may touch it: reconstruction and state errors are smaller
-
 SUNK = 0.08  # [body sizes] that an affine body reaches below the ground in an impact, give or take FOUND_HEIGHT_SIGMA
 
 

@@ -52,7 +52,7 @@ def carved(frames: Frames, body: Body, states: StateTrack) -> tuple[Body, Matter
     kept = held > 0
     smaller = replace(body, particle=body.particle[kept], volume=held[kept])
     made, tighter = (
-        Matter(cells[kept], volume[kept], _drawn_in(body.vertices, cells[kept], judges, by)) for kept, by in ((inside, 0.0), (tight, DOUBT))
+        Matter(cells[k], volume[k], _drawn_in(body.vertices, cells[k], judges, by)) for k, by in ((inside, 0.0), (tight, DOUBT))
     )
     return replace(smaller, vertices=made.vertices), made, tighter
 

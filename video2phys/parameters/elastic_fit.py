@@ -77,7 +77,7 @@ def impact(
     begin, measured = starts[0], seen[0]
     rough = scan(Segment("", make.body(begin, settings.particles // 8), measured), space, window, settings, stretch(progress, 0.0, 0.3))
     longest = max(float(m.time[m.count - 1]) for m in seen)
-    count = affordable(make.body(begin, FEWEST_PARTICLES), rough.best.values, density, longest, settings)
+    count = affordable(size, rough.best.values, density, longest, settings)
     fewer = round(count / 2**1.5)
     alone = residuals((Segment("", make.body(begin, fewer), measured),), space, window)
     first = multistart(alone, space, valleys(rough, space), keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2,
@@ -136,15 +136,14 @@ def _segments(
     return Segment(key, fine, measured, changes), Segment(key, coarse, measured, changes)
 
 
-def affordable(motion: Motion, x: np.ndarray, density: float, duration: float, settings: ElasticSettings) -> int:
+def affordable(size: float, x: np.ndarray, density: float, duration: float, settings: ElasticSettings) -> int:
     """Particles of the finest grid (at most settings.particles) whose rollout stays within settings.effort.
 
     With N particles of a volume V the cell is 2 (V / N)^(1/3), and a rollout takes duration / step * N particle steps:
     effort = N^(4/3) c duration / (2 COURANT V^(1/3)).
     """
     speed = float(wave_speed(x[:1], x[1:2], np.array([density]))[0])
-    length = float(np.cbrt(motion.lattice.scene.volume.sum()))
-    count = (settings.effort * 2 * COURANT * length / (speed * max(duration, 1e-9))) ** 0.75
+    count = (settings.effort * 2 * COURANT * size / (speed * max(duration, 1e-9))) ** 0.75
     return int(np.clip(count, FEWEST_PARTICLES, settings.particles))
 
 

@@ -10,12 +10,12 @@ from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coa
 from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_sight import Sight
 from video2phys.parameters.elastic_start import Start
-from video2phys.simulate.clock import substeps
 from video2phys.simulate.lagrangian.lattice import Lattice, begin, embed
 from video2phys.simulate.lagrangian.rollout import COURANT, Track, rollout
 from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.materials.elastic import Law
-from video2phys.simulate.mpm.scene import Params, build, largest_step
+from video2phys.simulate.mpm.rollout import schedule
+from video2phys.simulate.mpm.scene import Params, build
 from video2phys.types import Body, Plane
 
 VECTORS = ("position", "turn", "initial_velocity", "initial_angular_velocity")  # of a start; the turn follows its rotation
@@ -114,7 +114,7 @@ class Motion:
 
     def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
         """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
-        need = substeps(np.diff(time)[:, None], largest_step(params, self.lattice.scene, COURANT)[None])
+        need = schedule(params, self.lattice.scene, time, None, COURANT)
         return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 

@@ -37,19 +37,18 @@ class Lattice:
     @cached_property
     def operators(self) -> tuple[csr_matrix, list[csr_matrix]]:
         """Sparse (N, G): particle positions from nodes, and their three derivatives [1/m] by rest position, the columns of F."""
-        from scipy.sparse import csr_matrix
+        on, w, s = (self.first, self.stride, len(self.node)), self.weight, self.slope
+        return products(*on, w), [products(*on, np.where(np.arange(3)[:, None] == a, s, w)) for a in range(3)]
 
-        steps = np.arange(3)
-        index = self.first[:, None, None, None] + (steps[:, None, None] * self.stride[0] + steps[:, None] * self.stride[1] + steps)
-        rows = np.repeat(np.arange(len(self.first)), 27)
 
-        def product(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> csr_matrix:
-            values = np.einsum("ni,nj,nk->nijk", x, y, z).ravel()
-            return csr_matrix((values, (rows, index.ravel())), shape=(len(self.first), len(self.node)))
+def products(first: np.ndarray, stride: np.ndarray, nodes: int, factor: np.ndarray) -> csr_matrix:
+    """Sparse (N, nodes): the products of `factor` (N, 3, 3), three nodes in a row by axis, over the 27 nodes of each particle."""
+    from scipy.sparse import csr_matrix
 
-        w, s = self.weight, self.slope
-        columns = [product(*(s[:, b] if a == b else w[:, b] for b in range(3))) for a in range(3)]
-        return product(w[:, 0], w[:, 1], w[:, 2]), columns
+    steps = np.arange(3)
+    index = first[:, None, None, None] + (steps[:, None, None] * stride[0] + steps[:, None] * stride[1] + steps)
+    values = np.einsum("ni,nj,nk->nijk", *np.moveaxis(factor, 1, 0))
+    return csr_matrix((values.ravel(), (np.repeat(np.arange(len(first)), 27), index.ravel())), shape=(len(first), nodes))
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,7 @@ def embed(scene: Scene, surface: Surface) -> Lattice:
     index = np.stack(np.meshgrid(*(np.arange(n) for n in shape), indexing="ij"), -1).reshape(-1, 3)
     first = (base[:, 0] * stride[0] + base[:, 1] * stride[1] + base[:, 2]).astype(np.int32)
     w = weights(f)
-    mass = np.zeros(shape)
-    for i, j, k in np.ndindex(3, 3, 3):
-        np.add.at(mass, tuple((base + np.array([i, j, k])).T), scene.volume / cell**3 * w[:, 0, i] * w[:, 1, j] * w[:, 2, k])
+    mass = (products(first, stride, len(index), w).T @ (scene.volume / cell**3)).reshape(shape)
     carrier, touch = carriers((surface.point - origin) / cell, at, base, mass)
     return Lattice(scene, origin + cell * index, first, stride, w, slope, first[carrier], touch, surface.area)
 
