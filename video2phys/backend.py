@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+CHUNKS = 64  # Taichi splits a parallel loop into at most this many tasks on the CPU ...
+MIN_CHUNK = 512  # ... of at least this many iterations: where one iteration is a task, it is one in this many
+
+
 @cache
 def taichi() -> ModuleType:
     """The taichi module, initialised for the CPU with its offline cache.

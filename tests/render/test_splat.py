@@ -9,11 +9,11 @@ torch = pytest.importorskip("torch")
 from video2phys.errors import BadInput, MissingBackend  # noqa: E402
 from video2phys.render.api import rasterize  # noqa: E402
 
-NAMES = ("mean", "quaternion", "scale", "opacity", "colour", "K", "world_to_camera", "background")
+NAMES = ("mean", "quaternion", "scale", "opacity", "colour", "K", "world_to_camera", "background", "shift")
 WIDTH, HEIGHT = 61, 47  # no multiple of the tile
 
 
-def scene(count: int = 40, channels: int = 5, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+def scene(count: int = 40, channels: int = 5, dtype: torch.dtype = torch.float64, degree: int | None = None) -> list[torch.Tensor]:
     """Overlapping Gaussians, some cut by the border, before a tilted camera with unequal focal lengths."""
     gen = torch.Generator().manual_seed(4)
 
@@ -24,36 +24,47 @@ def scene(count: int = 40, channels: int = 5, dtype: torch.dtype = torch.float64
     pose = torch.eye(4, dtype=torch.float64)
     pose[:3, :3] = torch.matrix_exp(torch.tensor([[0, -0.2, 0.5], [0.2, 0, -0.1], [-0.5, 0.1, 0]], dtype=torch.float64))
     pose[2, 3] = 1.0
-    tensors = [(uniform(count, 3) - 0.5) * 0.8, uniform(count, 4) - 0.5, 0.01 + 0.05 * uniform(count, 3), 0.05 + 0.94 * uniform(count),
-               uniform(count, channels), K, pose, uniform(channels)]  # fmt: skip
+    shape = (uniform(count, 3) - 0.5) * 0.8, uniform(count, 4) - 0.5, 0.01 + 0.05 * uniform(count, 3), 0.05 + 0.94 * uniform(count)
+    looks = uniform(count, channels) if degree is None else uniform(count, (degree + 1) ** 2, 3) - 0.5  # some colours end at 0
+    tensors = [*shape, looks, K, pose, uniform(looks.shape[-1]), uniform(count, 2) - 0.5]
     return [t.to(dtype) for t in tensors]
 
 
-def draw(tensors: list[torch.Tensor], model: str, backend: str):
-    return rasterize(*tensors[:7], WIDTH, HEIGHT, background=tensors[7], model=model, backend=backend)  # type: ignore[arg-type]
+def draw(tensors: list[torch.Tensor], model: str, backend: str, **more: object):
+    background, shift = tensors[7:]
+    return rasterize(*tensors[:7], WIDTH, HEIGHT, background=background, shift=shift, model=model, backend=backend, normals=True, **more)  # type: ignore[arg-type]
 
 
-def loss(tensors: list[torch.Tensor], model: str, backend: str) -> torch.Tensor:
+def loss(tensors: list[torch.Tensor], model: str, backend: str, **more: object) -> torch.Tensor:
     gen = torch.Generator().manual_seed(5)
-    picture = draw(tensors, model, backend)
+    picture = draw(tensors, model, backend, **more)
     return sum((torch.randn(field.shape, generator=gen, dtype=field.dtype) * field).sum() for field in vars(picture).values())  # type: ignore
 
 
-@pytest.mark.parametrize("model", ["perspective", "orthographic"])
+models = pytest.mark.parametrize("model", ["perspective", "orthographic"])
+
+
+@models
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("degree", [None, 0, 3])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
-def test_forward_equals_the_reference(model: str, dtype: torch.dtype, tolerance: float) -> None:
-    fast, slow = draw(scene(dtype=dtype), model, "taichi"), draw(scene(), model, "reference")
+def test_forward_equals_the_reference(model: str, antialias: bool, degree: int | None, dtype: torch.dtype, tolerance: float) -> None:
+    fast = draw(scene(dtype=dtype, degree=degree), model, "taichi", antialias=antialias)
+    slow = draw(scene(degree=degree), model, "reference", antialias=antialias)
     assert float(slow.alpha.max()) > 0.9
     for name in ("colour", "alpha", "depth"):
         assert float((getattr(fast, name) - getattr(slow, name)).abs().max()) < tolerance, name
+    assert float(((fast.normal - slow.normal) * slow.alpha[..., None]).abs().max()) < 10 * tolerance  # a direction, divided by its length
 
 
-@pytest.mark.parametrize("model", ["perspective", "orthographic"])
-def test_gradients_equal_the_reference(model: str) -> None:
+@models
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("degree", [None, 0, 1, 2, 3])
+def test_gradients_equal_the_reference(model: str, antialias: bool, degree: int | None) -> None:
     gradients = []
     for backend in ("taichi", "reference"):
-        tensors = [t.requires_grad_() for t in scene()]
-        gradients.append(torch.autograd.grad(loss(tensors, model, backend), tensors))
+        tensors = [t.requires_grad_() for t in scene(degree=degree)]
+        gradients.append(torch.autograd.grad(loss(tensors, model, backend, antialias=antialias), tensors))
     for name, fast, slow in zip(NAMES, *gradients, strict=True):
         assert float(slow.abs().max()) > 0, name
         assert float((fast - slow).abs().max() / slow.abs().max()) < 1e-9, name
@@ -61,19 +72,34 @@ def test_gradients_equal_the_reference(model: str) -> None:
 
 @pytest.mark.parametrize("which", range(len(NAMES)), ids=NAMES)
 def test_gradients_equal_central_differences(which: int) -> None:
-    tensors = [t.requires_grad_() for t in scene(12)]
-    gradient = torch.autograd.grad(loss(tensors, "perspective", "taichi"), tensors)[which]
+    tensors = [t.requires_grad_() for t in scene(12, degree=2)]
+    gradient = torch.autograd.grad(loss(tensors, "perspective", "taichi", antialias=True), tensors)[which]
     gen = torch.Generator().manual_seed(6)
     direction = torch.randn(gradient.shape, generator=gen, dtype=torch.float64)
     if NAMES[which] == "K":
         direction[2] = 0  # the last row is fixed
-    step = 1e-8  # so small that no pixel crosses the faintest alpha that is drawn
+    step = 1e-7  # so small that no pixel crosses the faintest alpha that is drawn
     ends = []
     for sign in (1, -1):
         moved = [t.detach() + sign * step * direction if k == which else t.detach() for k, t in enumerate(tensors)]
-        ends.append(float(loss(moved, "perspective", "taichi")))
+        ends.append(float(loss(moved, "perspective", "taichi", antialias=True)))
     expected = float((gradient * direction).sum())
     assert abs((ends[0] - ends[1]) / (2 * step) - expected) < 1e-5 * max(1.0, abs(expected))
+
+
+def test_covariance_gradient_equals_the_reference() -> None:
+    from video2phys.render.projection import covariances
+
+    found = []
+    for backend in ("taichi", "reference"):
+        mean, quaternion, scale, opacity, colour, K, pose, *_ = scene()
+        inputs = [t.requires_grad_() for t in (mean, covariances(quaternion, scale), opacity, K, pose)]
+        picture = rasterize(inputs[0], None, None, inputs[2], colour, inputs[3], inputs[4], WIDTH, HEIGHT, covariance=inputs[1],
+                            antialias=True, backend=backend)  # type: ignore[arg-type]  # fmt: skip
+        found.append(torch.autograd.grad(picture.colour.square().sum() + picture.depth.sum(), inputs))
+    for fast, slow in zip(*found, strict=True):
+        slow = (slow + slow.mT) / 2 if slow.ndim == 3 else slow  # a covariance stays symmetric
+        assert float((fast - slow).abs().max() / slow.abs().max()) < 1e-9
 
 
 def test_float32_gradients_are_close_to_float64() -> None:
@@ -89,7 +115,7 @@ def test_float32_gradients_are_close_to_float64() -> None:
 def test_covariance_takes_the_place_of_rotation_and_scale() -> None:
     from video2phys.render.projection import covariances
 
-    mean, quaternion, scale, opacity, colour, K, pose, _ = scene()
+    mean, quaternion, scale, opacity, colour, K, pose, *_ = scene()
     other = rasterize(mean, None, None, opacity, colour, K, pose, WIDTH, HEIGHT, covariance=covariances(quaternion, scale))
     same = rasterize(mean, quaternion, scale, opacity, colour, K, pose, WIDTH, HEIGHT)
     torch.testing.assert_close(other.colour, same.colour)

@@ -32,3 +32,13 @@ def colour(harmonics: Tensor, direction: Tensor) -> Tensor:
     """RGB (G, 3), not below 0, of coefficients (G, K, 3) seen along unit directions (G, 3): 0.5 + sum_k Y_k h_k."""
     degree = round(harmonics.shape[1] ** 0.5) - 1
     return (0.5 + (basis(direction, degree)[..., None] * harmonics).sum(-2)).clamp_min(0)
+
+
+def shade(mean: Tensor, harmonics: Tensor, world_to_camera: Tensor, orthographic: bool) -> Tensor:
+    """RGB (G, 3) of Gaussians at means (G, 3) as a camera sees them; differentiable in all three tensors."""
+    import torch
+
+    R, t = world_to_camera[:3, :3], world_to_camera[:3, 3]
+    if orthographic:
+        return colour(harmonics, R[2].expand(len(mean), 3))
+    return colour(harmonics, torch.nn.functional.normalize(mean + R.T @ t, dim=1))

@@ -1,25 +1,17 @@
-"""Gaussians in space to Gaussians in the picture: the EWA approximation, in torch."""
+"""What all back-ends agree on about a Gaussian in space and in the picture, in torch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from video2phys.render.kernels import FAINT
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+OPAQUE = 0.99  # largest alpha of one Gaussian, so that 1 - alpha never vanishes
+FAINT = 1 / 255  # smallest alpha that is drawn
+DARK = 1e-4  # transmittance under which a pixel is finished
 BLUR = 0.3  # [px^2] added to every projected covariance, so that none falls between pixels
 FIELD = 1.3  # the slope x/z is held within this multiple of the picture in the first-order map, as far outside it the map is no use
-
-
-class Projected(NamedTuple):
-    """Gaussians in the picture."""
-
-    centre: Tensor  # [px] (G, 2)
-    conic: Tensor  # [1/px^2] (G, 3) a, b, c of the inverse covariance
-    depth: Tensor  # [length unit] (G,) along the camera's z axis
-    box: Tensor  # [px] (G, 4) int32 x0, x1, y0, y1: pixels that it can reach, clipped to the picture; empty when it is not drawn
 
 
 def rotations(quaternion: Tensor) -> Tensor:
@@ -44,37 +36,15 @@ def reach(K: Tensor, width: int, height: int) -> tuple[float, float]:
     return FIELD * max(cx, width - cx) / fx, FIELD * max(cy, height - cy) / fy
 
 
-def project(mean: Tensor, covariance: Tensor, opacity: Tensor, K: Tensor, world_to_camera: Tensor, width: int, height: int,
-            orthographic: bool, near: float) -> Projected:  # fmt: skip
-    """Project by the first-order map of the camera at each mean. Shapes as in `rasterize`; covariance (G, 3, 3) in the world."""
+def shortest(form: Tensor, mean: Tensor, world_to_camera: Tensor, orthographic: bool) -> Tensor:
+    """Shortest axes (G, 3), unit, turned to the camera, of Gaussians given as quaternion and scale (G, 7) or covariance (G, 9)."""
     import torch
 
-    R, t = world_to_camera[:3, :3], world_to_camera[:3, 3]
-    point = mean @ R.T + t
-    x, y, z = point.unbind(-1)
-    if orthographic:
-        centre = point[:, :2] @ K[:2, :2].T + K[:2, 2]
-        M = (K[:2, :2] @ R[:2]).expand(len(mean), 2, 3)
-        shown = torch.ones_like(z, dtype=torch.bool)
+    if form.shape[1] == 7:
+        index = form[:, 4:].argmin(1)
+        axis = rotations(form[:, :4])[torch.arange(len(form), device=form.device), :, index]
     else:
-        shown = z > near
-        inverse = 1 / torch.where(shown, z, torch.ones_like(z))
-        sx, sy = x * inverse, y * inverse
-        centre = torch.stack([sx, sy], -1) @ K[:2, :2].T + K[:2, 2]
-        reach_x, reach_y = reach(K, width, height)
-        sx, sy = sx.clamp(-reach_x, reach_x), sy.clamp(-reach_y, reach_y)
-        rows = torch.stack([R[0] - sx[:, None] * R[2], R[1] - sy[:, None] * R[2]], 1) * inverse[:, None, None]
-        M = K[:2, :2] @ rows
-    plane = M @ covariance @ M.mT
-    A, B, C = plane[:, 0, 0] + BLUR, plane[:, 0, 1], plane[:, 1, 1] + BLUR
-    determinant = A * C - B * B
-    conic = torch.stack([C, -B, A], -1) / determinant[:, None]
-    with torch.no_grad():
-        shown = shown & (opacity > FAINT) & (determinant > 0)
-        limit = 2 * torch.log((opacity / FAINT).clamp_min(1))
-        half = torch.stack([(limit * A).sqrt(), (limit * C).sqrt()], -1)
-        size = torch.tensor([width, height], dtype=mean.dtype)
-        low = (centre - half - 0.5).ceil().clamp_min(0).minimum(size)
-        high = ((centre + half - 0.5).floor() + 1).clamp_min(0).minimum(size)
-        box = torch.stack([low, high], -1).view(-1, 4) * shown[:, None]  # x0, x1, y0, y1
-    return Projected(centre, conic, z, box.to(torch.int32))
+        axis = torch.linalg.eigh(form.view(-1, 3, 3))[1][..., 0]
+    R, t = world_to_camera[:3, :3].detach(), world_to_camera[:3, 3].detach()
+    sight = R[2] if orthographic else mean.detach() + R.T @ t
+    return torch.where((axis * sight).sum(1, keepdim=True) > 0, -axis, axis)

@@ -23,10 +23,10 @@ Annotations are evaluated by Taichi: no `from __future__ import annotations` her
 from collections.abc import Callable
 from functools import cache
 
-from video2phys.backend import taichi
+from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.kernels import stress
-from video2phys.simulate.mpm.transfer import CHUNKS, MIN_CHUNK, types
+from video2phys.simulate.mpm.transfer import types
 
 LIGHTEST = 1e-30  # [kg] a node without mass carries nothing
 SWEEPS = 3  # of Gauss-Seidel a step; what is left is taken up by the next steps

@@ -17,10 +17,10 @@ Annotations are evaluated by Taichi: no `from __future__ import annotations` her
 from collections.abc import Callable
 from functools import cache
 
-from video2phys.backend import taichi
+from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.kernels import stress
-from video2phys.simulate.mpm.transfer import CHUNKS, CONTACT, MIN_CHUNK, functions
+from video2phys.simulate.mpm.transfer import CONTACT, functions
 
 
 @cache

@@ -27,8 +27,6 @@ from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.kernels import stress
 
 CONTACT = 4.0  # stiffness of the contact layer in units of (lam + 2 mu) / width: a wave's pressure presses it in by a few per cent of width
-CHUNKS = 64  # Taichi splits a loop into at most this many tasks ...
-MIN_CHUNK = 512  # ... of at least this many iterations: a batch member is one iteration in this many
 
 
 @cache

@@ -1,0 +1,1 @@
+"""The rasteriser on the CPU: Taichi kernels with hand-written adjoints, and the torch functions made of them."""
