@@ -10,6 +10,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +18,7 @@ from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.render.tiles.composite import HIGH, WIDE
 
 SLACK = 1e-3  # [px] so that rounding leaves no pixel out; whether one is drawn is decided by its alpha
-BANDS = 4  # strips of the picture that are sorted side by side
+BANDS = 2  # strips of the picture that are sorted side by side
 
 
 class Bins(NamedTuple):
@@ -45,7 +46,7 @@ def bins(flat: Tensor, extent: Tensor, depth: Tensor, width: int, height: int) -
     start = torch.zeros(across * down + 1, dtype=torch.int32)
     torch.cumsum(torch.bincount(tile[:number], minlength=across * down), 0, out=start[1:])
     pair = torch.empty_like(owner)
-    kernel.bucket(depth.argsort().to(torch.int32), first, tile, across, down, start.clone(), pair)
+    kernel.bucket(torch.from_numpy(np.argsort(depth.numpy()).astype(np.int32)), first, tile, across, down, start.clone(), pair)
     return Bins(start, pair, owner, rows, first, across)
 
 

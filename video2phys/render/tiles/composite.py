@@ -128,7 +128,7 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
                     u, v = flat[g, 0] - left - real(0.5), flat[g, 1] - top - real(0.5)
                     a, b, e, o = real(-0.5) * flat[g, 2], flat[g, 3], real(-0.5) * flat[g, 4], flat[g, 5]
                     f = [feature[g, m] for m in ti.static(over)]
-                    sums = [ti.Vector([0.0] * WIDE, dt=real) for _ in ti.static(range(6 + channels))]
+                    sums = [ti.Vector([0.0] * WIDE, dt=real) for _ in ti.static(range(3 + channels))]  # d, d dy, d dy^2, features
                     for y in range(rows[s, 0], rows[s, 1]):
                         dy = y - v
                         slope, fixed = -b * dy, e * dy * dy
@@ -144,22 +144,27 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
                             worth = da[j]
                             for m in ti.static(over):
                                 worth += dc[m][j] * f[m]
-                                sums[6 + m][i] += w * dc[m][j]
+                                sums[3 + m][i] += w * dc[m][j]
                             left_over = rest[j] - w * worth
                             rest[j] = left_over
                             T[j] = t - w
                             d = ti.select(full < real(OPAQUE), (t * worth - left_over / (1 - alpha)) * alpha, real(0.0))
-                            sums[0][i] += d * dx
+                            sums[0][i] += d
                             sums[1][i] += d * dy
-                            sums[2][i] += d * dx * dx
-                            sums[3][i] += d * dx * dy
-                            sums[4][i] += d * dy * dy
-                            sums[5][i] += d
-                    x1, y1 = total(sums[0]), total(sums[1])
+                            sums[2][i] += d * dy * dy
+                    d, x1, xx, xy, y1, yy = real(0.0), real(0.0), real(0.0), real(0.0), real(0.0), real(0.0)
+                    for i in range(WIDE):  # a pixel's dx is its column's: the moments in it can wait until here
+                        dx = i - u
+                        d += sums[0][i]
+                        x1 += sums[0][i] * dx
+                        xx += sums[0][i] * dx * dx
+                        y1 += sums[1][i]
+                        xy += sums[1][i] * dx
+                        yy += sums[2][i]
                     d_pair[s, 0], d_pair[s, 1] = b * y1 - 2 * a * x1, b * x1 - 2 * e * y1
-                    d_pair[s, 2], d_pair[s, 3], d_pair[s, 4] = real(-0.5) * total(sums[2]), -total(sums[3]), real(-0.5) * total(sums[4])
-                    d_pair[s, 5] = total(sums[5]) / o
+                    d_pair[s, 2], d_pair[s, 3], d_pair[s, 4] = real(-0.5) * xx, -xy, real(-0.5) * yy
+                    d_pair[s, 5] = d / o
                     for m in ti.static(over):
-                        d_pair[s, 6 + m] = total(sums[6 + m])
+                        d_pair[s, 6 + m] = total(sums[3 + m])
 
     return SimpleNamespace(forward=forward, backward=backward)
