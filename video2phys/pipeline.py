@@ -34,8 +34,8 @@ class Stage:
 STAGES = {
     stage.name: stage
     for stage in (
-        Stage("frames", (), types.Frames),
-        Stage("gaussians", ("frames",), types.Gaussians),
+        Stage("frames", (), types.Frames, version=2),
+        Stage("gaussians", ("frames",), types.Gaussians, version=2),
         Stage("states", ("frames", "gaussians"), types.StateTrack, version=2),
         Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=6),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),

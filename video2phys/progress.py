@@ -13,3 +13,12 @@ class Progress(Protocol):
 
 def silent(share: float, text: str = "") -> None:
     """The default: say nothing."""
+
+
+def part(progress: Progress, index: int, count: int) -> Progress:
+    """Progress of one of `count` equal parts."""
+
+    def report(share: float, text: str = "") -> None:
+        progress((index + share) / count, text)
+
+    return report

@@ -167,16 +167,18 @@ class Frames:
 
     folder: Path  # where the files of the views lie; set on load
     time: np.ndarray  # [s] (T,) since the first frame kept
-    views: tuple[View, ...]
-    scan: tuple[View, ...]  # stills of the object in its pose of frame 0; one image each
+    views: tuple[View, ...]  # () for a capture of something at rest
+    scan: tuple[View, ...]  # stills of the object in its pose of frame 0; one image each, without masks where none are given
     objects: int
     about: About
     layout: str  # which layout was recognised
     notes: tuple[str, ...] = ()  # assumptions the numbers rest on
     warnings: tuple[str, ...] = ()
+    points: np.ndarray | None = None  # [length unit] (N, 3) sparse points of the scan, where its cameras were found or checked
+    points_colour: np.ndarray | None = None  # (N, 3) uint8
 
     def __post_init__(self) -> None:
-        check(self, time=("T",))
+        check(self, time=("T",), points=("N", 3), points_colour=("N", 3))
         if len(self.time) > 1 and not np.all(np.diff(self.time) > 0):
             raise BadInput("Frames.time does not increase.", fix="Check the video's time stamps, or set fps in capture.yaml.")
 

@@ -49,8 +49,8 @@ def read(layout: Layout, keys: Capture, settings: Settings, folder: Path, progre
 
 
 def stills(sources: tuple[Source, ...], settings: Settings, folder: Path) -> tuple[tuple[View, ...], list[str]]:
-    """The stills of scan/ that come with a mask, and a warning for those that do not."""
-    views, bare, damaged = [], 0, 0
+    """The stills of a scan, and warnings. Where some come with a mask, those without are left out."""
+    views, damaged = [], 0
     for source in sources:
         named = replace(source, name=f"scan/{source.name}")
         try:
@@ -58,11 +58,11 @@ def stills(sources: tuple[Source, ...], settings: Settings, folder: Path) -> tup
         except BadInput:
             damaged += 1
             continue
-        if not clip.masks:
-            bare += 1
-            continue
-        views.append(View(source.name, clip.camera, clip.images, (clip.masks,)))
-    warnings = [f"{bare} picture(s) in scan/ have neither mask nor alpha and are not used."] if bare else []
+        views.append(View(source.name, clip.camera, clip.images, (clip.masks,) if clip.masks else ()))
+    masked = [v for v in views if v.masks]
+    bare = len(views) - len(masked) if masked else 0
+    views = masked or views
+    warnings = [f"{bare} still(s) have neither mask nor alpha and are not used."] if bare else []
     if damaged:
         warnings.append(f"{damaged} picture(s) in scan/ cannot be read and are not used.")
     return tuple(views), warnings

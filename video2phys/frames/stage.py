@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.frames import cameras, capture, masks, scale
+from video2phys.frames import cameras, capture, masks, scale, still
 from video2phys.frames.about import about, up_axis
 from video2phys.frames.layouts.recognise import recognise
 from video2phys.frames.read import read, stills
@@ -29,6 +29,8 @@ def run(folder: Path, settings: Settings, context: Context) -> Frames:
         return turns[-1]
 
     layout = recognise(folder, keys, up)
+    if not layout.sources:
+        return still.run(layout, keys, settings, context)
     clips, notes, warnings = read(layout, keys, settings, context.folder, _part(context.progress, 0.0, 0.5))
     planar = clips[0].camera.model == "orthographic"
     told, more_notes, more_warnings = about(keys, planar, turns[-1] if turns and not planar else None, clips[0].zoom)

@@ -22,7 +22,7 @@ class Shot:
     name: str
     camera: Camera
     image: np.ndarray  # RGB (H, W, 3) float32 0..1
-    mask: np.ndarray  # (H, W) float32 0..1
+    mask: np.ndarray | None  # (H, W) float32 0..1; None = all that it shows
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.gaussians import fill, hull, surface
+from video2phys.gaussians import fill, hull, initialise, sheet, surface, train
+from video2phys.gaussians.mcmc import cap_of
 from video2phys.gaussians.settings import Settings
-from video2phys.progress import Progress
+from video2phys.progress import Progress, part
 from video2phys.types import Body, Frames, Gaussians
 
 HELD_OUT_FROM = 4  # views: with fewer, none can be spared for the figure of merit
+EIGHTH = 8  # of many views, every so many-th is held out
 FITTING = 0.9  # overlap of a rendered outline with its mask under which a view contradicts the others
+MOMENT_GAUSSIANS, MOMENT_STEPS, SCAN_STEPS = 2500, 400, 3000
 
 
 def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussians:
@@ -22,7 +25,7 @@ def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussia
     bodies, figures, notes, warnings = [], [], [], []
     for obj in range(frames.objects):
         frame, shots = moment(frames, obj)
-        body, figure, said, warned = _body(shots, frame, settings, context, _part(context.progress, obj, frames.objects))
+        body, figure, said, warned = _body(shots, frame, bool(frames.scan), settings, context, part(context.progress, obj, frames.objects))
         bodies.append(body)
         figures.append(figure)
         notes += said
@@ -47,43 +50,50 @@ def moment(frames: Frames, obj: int) -> tuple[int, list[hull.Shot]]:
                              frames.mask(k, at, obj, scan=scan)) for k in which]  # fmt: skip
 
 
-def _body(shots: list[hull.Shot], frame: int, settings: Settings, context: Context, progress: Progress):
-    from video2phys.gaussians import train
+def spared(count: int) -> list[int]:
+    """Which of so many views are held out: every eighth of many, one in the middle of few, none of fewer."""
+    if count >= 2 * EIGHTH:
+        return list(range(0, count, EIGHTH))
+    return [count // 2] if count >= HELD_OUT_FROM else []
+
+
+def plan_of(settings: Settings, shots: list[hull.Shot], scan: bool, seed: int) -> train.Plan:
+    """Settings left open are filled in by what there is to see."""
+    seen = int(np.median([(s.mask > 0.5).sum() for s in shots]))
+    steps = settings.iterations if settings.iterations is not None else SCAN_STEPS if scan else MOMENT_STEPS
+    cap = settings.gaussians or (cap_of(seen, len(shots)) if scan else MOMENT_GAUSSIANS)
+    density = settings.density if settings.density != "auto" else "mcmc" if scan else "fixed"
+    return train.Plan(steps, density, cap, settings.degree or 0, settings.minutes, settings.antialias and scan, False, False,
+                      settings.early_stop and scan, seed)  # fmt: skip
+
+
+def _body(shots: list[hull.Shot], frame: int, scan: bool, settings: Settings, context: Context, progress: Progress):
     from video2phys.gaussians.shrink import shrink
 
     grid = hull.carve(shots, settings.cells)
     outer = surface.surface(grid)
-    cloud, spacing = train.start(*outer, shots, settings.gaussians, settings.degree, context.seed)
-    cloud = cloud.to(context.device)
-    figure, notes, warnings = None, [], []
-    spared = len(shots) // 2 if len(shots) >= HELD_OUT_FROM else None
-    others = [shot for k, shot in enumerate(shots) if k != spared]
-    steps = settings.iterations * 3 // 4
-    cloud = train.train(cloud, spacing, others, grid, steps, context.seed, progress=_part(progress, 0, 2))
-    if spared is not None:
-        figure = train.psnr(cloud, shots[spared])
-        notes.append(f"appearance: {figure:.1f} dB inside the mask of {shots[spared].name}, which was held out; then trained on all views.")
-    cloud = train.train(
-        cloud, spacing, shots, grid, settings.iterations - steps, context.seed, revise=False, progress=_part(progress, 1, 2)
-    )
-
-    body_grid = shrink(grid, cloud, shots)
+    plan = plan_of(settings, shots, scan, context.seed)
+    cloud, spacing = initialise.on_surface(*outer, shots, plan.cap if plan.density == "fixed" else plan.cap // 2, plan.degree, context.seed)
+    extent = float(np.ptp(outer[0], axis=0).max())
+    held = [shots[k] for k in spared(len(shots))]
+    others = [shot for k, shot in enumerate(shots) if k not in spared(len(shots))]
+    result = train.train(cloud.to(context.device), others, extent, plan, held=held, hull=grid, spacing=spacing, progress=progress)
+    notes, warnings = [], []
+    if result.psnr is not None:
+        names = ", ".join(shot.name for shot in held[:3]) + (", ..." if len(held) > 3 else "")
+        notes.append(f"appearance: {result.psnr:.1f} dB inside the mask of {len(held)} view(s) held out ({names}).")
+        sheet.write(context.folder / "held_out.png", result.cloud, held, plan.antialias)
+    body_grid = shrink(grid, result.cloud, shots)
     vertices, faces = surface.surface(body_grid)
     volume, centre = surface.volume_and_centre(vertices, faces)
     bound = surface.volume_and_centre(*outer)[0]
     notes.append(f"volume {volume:.3g}; the outlines alone allow {100 * (bound / volume - 1):.1f} % more, a measure of its uncertainty.")
-    for shot, share in zip(shots, train.overlaps(cloud, shots), strict=True):
+    for shot, share in zip(shots, train.overlaps(result.cloud, shots), strict=True):
         if share < FITTING:
             warnings.append(f"{shot.name}: the outline overlaps the body of all views by {share:.0%} only; check its camera and mask.")
     particle, volumes = fill.fill(body_grid, volume, settings.particles)
-    mean, quaternion, scale, opacity, harmonics = cloud.arrays()
+    kept = result.cloud[train.inside(grid, result.cloud)]
+    mean, quaternion, scale, opacity, harmonics = kept.arrays()
     body = Body(mean - centre, quaternion, scale, opacity, harmonics, particle - centre, volumes, vertices - centre, faces,
                 frame, centre, np.array([1.0, 0, 0, 0]))  # fmt: skip
-    return body, figure, notes, warnings
-
-
-def _part(progress: Progress, index: int, count: int) -> Progress:
-    def report(share: float, text: str = "") -> None:
-        progress((index + share) / count, text)
-
-    return report
+    return body, result.psnr, notes, warnings

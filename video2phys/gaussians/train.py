@@ -1,145 +1,148 @@
-"""Fit Gaussians to pictures of a body at rest: Adam on L1, D-SSIM and outline, kept inside the visual hull."""
+"""Fit Gaussians to pictures of something at rest: Adam on L1 and D-SSIM, from coarse pictures to fine ones."""
 
 from __future__ import annotations
 
-import dataclasses
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from video2phys.gaussians.cloud import Cloud
+from video2phys.gaussians.density import Adaptive, Density, Fixed
+from video2phys.gaussians.exposure import Exposure
 from video2phys.gaussians.hull import Grid, Shot
+from video2phys.gaussians.losses import psnr, ssim
+from video2phys.gaussians.mcmc import Mcmc
+from video2phys.gaussians.optimise import Optimiser
+from video2phys.gaussians.pyramid import Level, level
 from video2phys.progress import Progress, silent
-from video2phys.render.api import Picture, rasterize
-from video2phys.render.harmonics import C0, colour
-from video2phys.render.projection import rotations
-from video2phys.types import Camera
 
-MARGIN = 4  # [px] kept around the outline
 SIMILARITY, OUTLINE, HULL, FLAT = 0.2, 0.5, 1.0, 0.02  # weights of D-SSIM, alpha against mask, leaving the hull, size
-RATE = {"mean": 0.1, "scale": 0.02, "quaternion": 0.01, "opacity": 0.05, "harmonics": 0.02}  # mean: times the Gaussians' spacing
-FAINT, GROWN = 0.05, 0.08  # Gaussians fainter than this are dropped; share of the Gaussians that is doubled when the set is revised
+COARSE = ((0.05, 4), (0.2, 2))  # until this share of the training, pictures are so many times smaller
+RISE = 0.06  # of the training, until the next degree of harmonics joins
+LONG = 30_000  # steps for which the rates are the published ones; shorter trainings take larger steps, up to
+BOOST = 6.0
+CHECKS = 20  # looks at the views held out, spread over the training
+PATIENCE = 5  # looks without a better one, in the second half, after which training stops
 
 
-@dataclass
-class Cloud:
-    """Gaussians in the optimiser's coordinates; float32."""
+@dataclass(frozen=True)
+class Plan:
+    """How to train."""
 
-    mean: Tensor  # (G, 3)
-    scale: Tensor  # (G, 3) log
-    quaternion: Tensor  # (G, 4)
-    opacity: Tensor  # (G,) logit
-    harmonics: Tensor  # (G, K, 3)
+    iterations: int  # steps, one picture each
+    density: str = "fixed"  # fixed | adaptive | mcmc
+    cap: int = 200_000  # Gaussians
+    degree: int = 0  # of the harmonics
+    minutes: float | None = None  # time budget, over which the schedule is then spread where `iterations` would take longer
+    antialias: bool = False
+    exposure: bool = False  # of each picture is estimated
+    coarse: bool = False  # start with smaller pictures
+    early: bool = False  # stop when the views held out no longer improve
+    seed: int = 0
 
-    def draw(self, camera: Camera, background: Tensor | None = None) -> Picture:
-        """Picture from a camera."""
-        K, pose, eye = (torch.as_tensor(a).to(self.mean) for a in (camera.K, camera.world_to_camera, camera.center))
-        towards = torch.nn.functional.normalize(self.mean.detach() - eye, dim=1)
-        return rasterize(self.mean, self.quaternion, self.scale.exp(), self.opacity.sigmoid(), colour(self.harmonics, towards), K, pose,
-                         camera.width, camera.height, background=background, model=camera.model)  # fmt: skip
-
-    def to(self, device: str) -> Cloud:
-        """The same on a device."""
-        return Cloud(*(getattr(self, f.name).to(device) for f in dataclasses.fields(self)))
-
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """Mean, unit quaternion, scale, opacity and harmonics in float64, as a Body has them."""
-        quaternion = torch.nn.functional.normalize(self.quaternion, dim=1)
-        parts = self.mean, quaternion, self.scale.exp(), self.opacity.sigmoid(), self.harmonics
-        return tuple(p.detach().cpu().double().numpy() for p in parts)
-
-    def __getitem__(self, index: Tensor) -> Cloud:
-        return Cloud(*(getattr(self, f.name).detach()[index] for f in dataclasses.fields(self)))
+    @property
+    def boost(self) -> float:
+        """On the published learning rates."""
+        return min(BOOST, max(1.0, (LONG / max(self.iterations, 1)) ** 0.5))
 
 
-def crop(shot: Shot) -> Shot:
-    """The part of a picture around the outline."""
-    rows, columns = np.flatnonzero(shot.mask.max(1) > 0.1), np.flatnonzero(shot.mask.max(0) > 0.1)
-    top, left = max(0, rows[0] - MARGIN), max(0, columns[0] - MARGIN)
-    part = slice(top, rows[-1] + 1 + MARGIN), slice(left, columns[-1] + 1 + MARGIN)
-    image, mask = shot.image[part], shot.mask[part]
-    K = shot.camera.K.copy()
-    K[:2, 2] -= (left, top)
-    return Shot(shot.name, Camera(K, shot.camera.world_to_camera, mask.shape[1], mask.shape[0], shot.camera.model), image, mask)
+@dataclass(frozen=True)
+class Moment:
+    """Training at some moment."""
+
+    step: int
+    seconds: float  # [s] spent on training so far
+    done: float  # 0..1
+    cloud: Cloud
+    psnr: float | None  # [dB] on the views held out, where this was looked at
 
 
-def start(vertices: np.ndarray, faces: np.ndarray, shots: list[Shot], count: int, degree: int, seed: int) -> tuple[Cloud, float]:
-    """Flat Gaussians spread evenly over a surface, coloured by the pictures that face it, and their spacing."""
-    import trimesh
+@dataclass(frozen=True)
+class Trained:
+    """What training gave."""
 
-    mesh = trimesh.Trimesh(vertices, faces, process=False)
-    points, index = trimesh.sample.sample_surface(mesh, count, seed=seed)[:2]
-    normals = mesh.face_normals[index]
-    spacing = float(np.sqrt(mesh.area / count))
-    total, weight = np.full((count, 3), 1e-6 * 0.5), np.full(count, 1e-6)
-    for shot in shots:
-        pixel = np.nan_to_num(shot.camera.project(points)).astype(int)
-        x, y = (pixel[:, k].clip(0, size - 1) for k, size in ((0, shot.camera.width), (1, shot.camera.height)))
-        facing = -((normals * shot.camera.rays(pixel + 0.5)[1]).sum(1).clip(-1, 0) ** 3) * shot.mask[y, x]
-        total, weight = total + facing[:, None] * shot.image[y, x], weight + facing
-    half = np.array([-normals[:, 1], normals[:, 0], np.zeros(count)]).T  # the turn from z to the normal
-    quaternion = np.concatenate([1.0001 + normals[:, 2:], half], 1)
-    harmonics = np.zeros((count, (degree + 1) ** 2, 3))
-    harmonics[:, 0] = (total / weight[:, None] - 0.5) / C0
-    scale = np.log(spacing * np.array([0.6, 0.6, 0.2]))
-    arrays = points - 0.2 * spacing * normals, np.tile(scale, (count, 1)), quaternion, np.full(count, 2.0), harmonics
-    return Cloud(*(torch.as_tensor(a, dtype=torch.float32) for a in arrays)), spacing
+    cloud: Cloud  # the best on the views held out, or the last where there are none
+    psnr: float | None  # [dB] mean over the views held out
+    steps: int
+    seconds: float
+    stopped: bool  # before the plan's end, as the views held out no longer improved
 
 
-def train(cloud: Cloud, spacing: float, shots: list[Shot], hull: Grid, steps: int, seed: int, *, revise: bool = True,
-          progress: Progress = silent) -> Cloud:  # fmt: skip
-    """Improve the Gaussians for `steps` pictures, drawn in turn; `revise` = drop faint ones and double those that lack detail."""
-    parts = [crop(shot) for shot in shots]
-    seen = [tuple(torch.from_numpy(np.ascontiguousarray(a)).to(cloud.mean) for a in (p.image, p.mask)) for p in parts]
-    gen = torch.Generator().manual_seed(seed)
-    for stop in range(0, steps, max(1, steps // 3)) if revise else (0,):
-        cloud, pull = _descend(
-            cloud, spacing, parts, seen, hull, (stop, min(steps, stop + steps // 3) if revise else steps), steps, gen, progress
-        )
-        if revise and stop + steps // 3 < steps:
-            cloud = _revise(cloud, pull)
-    return cloud
+def train(cloud: Cloud, shots: Sequence[Shot], extent: float, plan: Plan, *, held: Sequence[Shot] = (), hull: Grid | None = None,
+          spacing: float = 0.0, progress: Progress = silent, watch: Callable[[Moment], None] | None = None) -> Trained:  # fmt: skip
+    """Train `cloud` on pictures `shots`; views in `held` are only looked at.
 
-
-def _descend(cloud, spacing, parts, seen, hull, span, steps, gen, progress):
-    tensors = {f.name: getattr(cloud, f.name).detach().requires_grad_() for f in dataclasses.fields(cloud)}
-    adam = torch.optim.Adam([{"params": [t], "lr": RATE[n] * (spacing if n == "mean" else 1)} for n, t in tensors.items()], eps=1e-12)
-    rates = [group["lr"] for group in adam.param_groups]
-    cloud, pull, order = Cloud(**tensors), torch.zeros_like(cloud.mean[:, 0]), []
-    for step in range(*span):
-        for group, rate in zip(adam.param_groups, rates, strict=True):
-            group["lr"] = rate * (0.1 ** (step / steps))
-        order = order or torch.randperm(len(parts), generator=gen).tolist()
+    Where a picture has a mask, what is outside it is supervised to be empty, before a background of random colour. `hull` keeps means
+    inside {value > 0}; `spacing` [length unit] of the Gaussians is the size over which they are pressed. extent: [length unit] of the
+    scene, to which learning rates and sizes relate. `watch` is called after each step; its time is not counted.
+    """
+    gen = torch.Generator().manual_seed(plan.seed)
+    optimiser = Optimiser(cloud, extent, plan.boost)
+    control = _density(plan, extent)
+    exposure = Exposure(len(shots), cloud.mean.device) if plan.exposure else None
+    levels = {s: [level(shot, s, cloud.mean.device) for shot in shots] for s in ({1} | {s for _, s in COARSE} if plan.coarse else {1})}
+    best, looked, worse, order = None, None, 0, []
+    step, seconds, done = 0, 0.0, 0.0
+    while done < 1 and plan.iterations:
+        began = time.perf_counter()
+        rate = optimiser.schedule(done)
+        order = order or torch.randperm(len(shots), generator=gen).tolist()
         which = order.pop()
-        image, mask = seen[which]
-        ground = torch.rand(3, generator=gen).to(image)
-        picture = cloud.draw(parts[which].camera, ground)
-        wanted = image * mask[..., None] + (1 - mask[..., None]) * ground
-        outside = (-sample(hull, cloud.mean) / spacing).clamp_min(0)
-        loss = ((1 - SIMILARITY) * (picture.colour - wanted).abs().mean() + SIMILARITY * (1 - ssim(picture.colour, wanted)) / 2
-                + OUTLINE * (picture.alpha - mask).square().mean() + HULL * outside.square().mean()
-                + FLAT * (cloud.scale.exp() / spacing - 1).clamp_min(0).square().mean())  # fmt: skip
-        adam.zero_grad()
+        zoom = next((s for until, s in COARSE if done < until), 1) if plan.coarse else 1
+        shift = torch.zeros_like(optimiser.cloud.mean[:, :2], requires_grad=True)
+        loss = _loss(optimiser.cloud, levels[zoom][which], which, plan, exposure, hull, spacing, shift, done, gen) + control.penalty(optimiser.cloud)
         loss.backward()
-        pull += tensors["mean"].grad.norm(dim=1)
-        adam.step()
-        progress((step + 1) / steps, f"step {step + 1} of {steps}, loss {float(loss.detach()):.4f}")
-    return cloud, pull
+        shown = levels[zoom][which].camera
+        if shift.grad is not None:
+            shift.grad *= shift.grad.new_tensor([shown.width / 2, shown.height / 2])
+        optimiser.step()
+        if exposure is not None:
+            exposure.step()
+        control.after(optimiser, step, done, rate, shift)
+        step += 1
+        seconds += time.perf_counter() - began
+        before, done = done, max(step / plan.iterations, seconds / 60 / plan.minutes if plan.minutes else 0.0)
+        if held and (int(before * CHECKS) < int(done * CHECKS) or done >= 1):
+            looked = float(np.mean([look(optimiser.cloud, shot, plan.antialias) for shot in held]))
+            worse = 0 if best is None or looked > best[0] else worse + 1
+            if best is None or looked > best[0]:
+                best = looked, optimiser.cloud.clone()
+        if watch is not None:
+            watch(Moment(step, seconds, done, optimiser.cloud, looked))
+        left = seconds / done * (1 - done) if done else 0.0
+        figure = "" if looked is None else f", {looked:.1f} dB held out"
+        progress(min(done, 1.0), f"step {step}, {len(optimiser.cloud)} Gaussians, loss {float(loss.detach()):.4f}{figure}, {left:.0f} s left")
+        if plan.early and worse >= PATIENCE and done > 0.5:
+            break
+    last = optimiser.cloud.clone()
+    return Trained(best[1] if best else last, best[0] if best else None, step, seconds, done < 1)
 
 
-def _revise(cloud: Cloud, pull: Tensor) -> Cloud:
-    """Drop Gaussians that are hardly seen; split those that the pictures pull at most into two smaller ones."""
-    keep = cloud.opacity.sigmoid() > FAINT
-    busy = keep & (pull > torch.quantile(pull, 1 - GROWN))
-    axis = torch.nn.functional.one_hot(cloud.scale.argmax(1), 3).float()
-    shift = (rotations(cloud.quaternion) @ (axis * cloud.scale.exp())[..., None])[..., 0] * 0.5
-    smaller = cloud.scale - axis * np.log(1.6)
-    rest, first, second = cloud[keep & ~busy], cloud[busy], cloud[busy]
-    for half, sign in ((first, 1), (second, -1)):
-        half.mean = half.mean + sign * shift[busy].detach()
-        half.scale = smaller[busy].detach()
-    return Cloud(*(torch.cat([getattr(part, f.name) for part in (rest, first, second)]) for f in dataclasses.fields(Cloud)))
+def _density(plan: Plan, extent: float) -> Density:
+    if plan.density == "mcmc":
+        return Mcmc(plan.cap, extent, plan.seed)
+    return Adaptive(plan.cap, extent, plan.seed) if plan.density == "adaptive" else Fixed()
+
+
+def _loss(cloud: Cloud, seen: Level, which: int, plan: Plan, exposure: Exposure | None, hull: Grid | None, spacing: float,
+          shift: Tensor, done: float, gen: torch.Generator) -> Tensor:  # fmt: skip
+    degree = min(plan.degree, int(done / RISE))
+    ground = None if seen.mask is None else torch.rand(3, generator=gen).to(seen.image)
+    picture = cloud.draw(seen.camera, ground, degree=degree, antialias=plan.antialias, shift=shift)
+    shown, wanted, loss = picture.colour, seen.image, torch.zeros(())
+    if exposure is not None:
+        shown, loss = exposure.apply(shown, which), exposure.penalty(which)
+    if seen.mask is not None and ground is not None:
+        wanted = seen.image * seen.mask[..., None] + (1 - seen.mask[..., None]) * ground
+        loss = loss + OUTLINE * (picture.alpha - seen.mask).square().mean()
+    if hull is not None:
+        loss = loss + HULL * (-sample(hull, cloud.mean) / spacing).clamp_min(0).square().mean()
+        loss = loss + FLAT * (cloud.scale.exp() / spacing - 1).clamp_min(0).square().mean()
+    return loss + (1 - SIMILARITY) * (shown - wanted).abs().mean() + SIMILARITY * (1 - ssim(shown.mean(-1, keepdim=True), wanted.mean(-1, keepdim=True)))
 
 
 def sample(grid: Grid, points: Tensor) -> Tensor:
@@ -151,29 +154,22 @@ def sample(grid: Grid, points: Tensor) -> Tensor:
                                            padding_mode="border").view(-1)  # fmt: skip
 
 
-def ssim(a: Tensor, b: Tensor) -> Tensor:
-    """Mean structural similarity of pictures (H, W, C) in 0..1, 7 px box window (Wang et al. 2004)."""
-
-    def blur(t: Tensor) -> Tensor:
-        return torch.nn.functional.avg_pool2d(t, 7, 1)
-
-    x, y = a.movedim(-1, 0)[None], b.movedim(-1, 0)[None]
-    mx, my = blur(x), blur(y)
-    vx, vy, cov = blur(x * x) - mx * mx, blur(y * y) - my * my, blur(x * y) - mx * my
-    return ((2 * mx * my + 1e-4) * (2 * cov + 9e-4) / ((mx * mx + my * my + 1e-4) * (vx + vy + 9e-4))).mean()
+@torch.no_grad()
+def inside(hull: Grid, cloud: Cloud) -> Tensor:
+    """Which means (G,) lie in {hull >= 0}, to within a cell."""
+    return sample(hull, cloud.mean) > -hull.step
 
 
 @torch.no_grad()
-def psnr(cloud: Cloud, shot: Shot) -> float:
-    """Peak signal-to-noise ratio [dB] inside the mask."""
-    part = crop(shot)
-    inside = torch.from_numpy(part.mask > 0.9)
-    error = (cloud.draw(part.camera).colour.cpu() - torch.from_numpy(np.ascontiguousarray(part.image)))[inside]
-    return float(-10 * torch.log10(error.square().mean()))
+def look(cloud: Cloud, shot: Shot, antialias: bool = False) -> float:
+    """Peak signal-to-noise ratio [dB] of a view, inside the mask where it has one. No exposure is fitted to it."""
+    seen = level(shot, 1, cloud.mean.device)
+    inside = None if seen.mask is None else seen.mask > 0.9
+    return psnr(cloud.draw(seen.camera, antialias=antialias).colour, seen.image, inside)
 
 
 @torch.no_grad()
-def overlaps(cloud: Cloud, shots: list[Shot]) -> list[float]:
+def overlaps(cloud: Cloud, shots: Sequence[Shot]) -> list[float]:
     """Intersection over union of the rendered outline and the mask, per picture."""
     pairs = [(cloud.draw(shot.camera).alpha.cpu().numpy() > 0.5, shot.mask > 0.5) for shot in shots]
     return [float((a & b).sum() / max(1, (a | b).sum())) for a, b in pairs]

@@ -14,6 +14,8 @@ from video2phys.types import Frames, Gaussians, Seen, StateTrack
 
 def run(frames: Frames, gaussians: Gaussians, settings: Settings, context: Context) -> StateTrack:
     """Frames and the reconstruction to a StateTrack of the chosen kind. Raises BadInput where the object is nowhere whole."""
+    if not frames.views:
+        raise BadInput("the capture shows something at rest: there is no motion to measure.", fix="Stop before it, with --until gaussians.")
     kind = choose(frames, settings)
     if settings.method == "risp" and kind in ("centroid", "planar"):
         raise BadInput(

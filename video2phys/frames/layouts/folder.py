@@ -14,6 +14,7 @@ from video2phys.frames.layouts import nerfstudio
 from video2phys.frames.layouts.source import Layout, Source, Still, is_picture, is_video, visible
 
 RESERVED = ("masks", "scan", "background")
+FEW = 3  # pictures from which cameras can be found
 CAMERAS = "Name one with `video:` in capture.yaml, or give every camera under `cameras:` there or in transforms.json (docs/formats.md)."
 
 
@@ -40,6 +41,9 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         sources, kind = _sequences(capture), "pictures"
     if not sources:
         raise BadInput(f"{capture} holds no video and no pictures.", fix="Put a video into the folder, or give the path of one.")
+    if kind == "pictures" and len(sources) == 1 and keys.fps is None and (keys.camera is None or not keys.camera.planar) and len(
+        sources[0].stills) >= FEW:  # fmt: skip
+        return _photographs(capture, sources[0], keys)
     if len(sources) > 1 and keys.cameras is None:
         shown = ", ".join(s.name for s in sources[:4]) + (", ..." if len(sources) > 4 else "")
         raise BadInput(f"{capture} holds {len(sources)} views ({shown}) and no cameras.", fix=CAMERAS)
@@ -49,6 +53,14 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         warnings = (*warnings, f"no file in masks/ is named as a view ({dressed[0].name}) or its pictures: they are not used.")
     name = f"folder with one {kind.rstrip('s')}" if len(sources) == 1 and kind == "videos" else f"folder of {kind}"
     return Layout(name, dressed, scan, notes=tuple(notes), warnings=warnings)
+
+
+def _photographs(capture: Path, source: Source, keys: Capture) -> Layout:
+    """Pictures without a rate: photographs of something at rest, whose cameras are to be found."""
+    dressed = _dress(capture, source, keys, None, alone=True)
+    named = tuple(Source(still.file.stem, stills=(still,)) for still in dressed.stills)
+    note = f"{len(named)} pictures without a frame rate: taken as photographs of something at rest (`fps:` in capture.yaml makes them a video)."
+    return Layout("folder of photographs", (), named, notes=(note,))
 
 
 def _named(capture: Path, keys: Capture) -> list[Source]:

@@ -43,8 +43,11 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         warnings.append(f"{missing} file(s) named in {files[0].name} are missing and were left out.")
     if not videos and not groups:
         raise BadInput(f"none of the files named in {files[0]} exists.", fix="Put the pictures where file_path says, or correct it.")
-    sources = _unique(videos) if videos else _cameras(groups, files[0])
     notes = [METRES]
+    if not videos and _at_rest(groups, files[0]):
+        photographs = tuple(Source(stills[0].file.stem, stills=tuple(stills), lens=lens) for lens, stills in groups.values())
+        return Layout("transforms of photographs", (), _unique(list(photographs)), notes=tuple(notes), warnings=tuple(warnings))
+    sources = _unique(videos) if videos else _cameras(groups)
     if keys.videos is not None:
         stems = {Path(v).stem for v in keys.videos.values()}
         sources = tuple(s for s in sources if s.name in keys.videos or s.name in stems)
@@ -139,15 +142,16 @@ def _fps(tree: Any) -> float | None:
     return float(fps) if isinstance(fps, int | float) and not isinstance(fps, bool) and fps > 0 else None
 
 
-def _cameras(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]], file: Path) -> tuple[Source, ...]:
-    if all(len(stills) == 1 for _, stills in groups.values()):
-        times = {stills[0].time for _, stills in groups.values()}
-        if len(times) > 1:
-            raise BadInput(f"every picture in {file} has its own pose: the camera moves.", fix="Film with cameras that stand still.")
-        raise BadInput(
-            f"every picture in {file} has its own camera: a scan of something at rest, which shows no motion.",
-            fix="Put it into scan/ beside a video of the moving object.",
-        )
+def _at_rest(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]], file: Path) -> bool:
+    """Whether every picture has a camera of its own and no time of its own. Raises BadInput for a camera that moves in time."""
+    if any(len(stills) > 1 for _, stills in groups.values()):
+        return False
+    if len({stills[0].time for _, stills in groups.values()}) > 1:
+        raise BadInput(f"every picture in {file} has its own pose: the camera moves.", fix="Film with cameras that stand still.")
+    return True
+
+
+def _cameras(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]]) -> tuple[Source, ...]:
     sources = []
     for i, (lens, stills) in enumerate(groups.values()):
         timed = all(s.time is not None for s in stills)

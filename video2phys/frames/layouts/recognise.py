@@ -11,12 +11,10 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.frames.capture import Capture
-from video2phys.frames.layouts import folder, nerfstudio, pacnerf
+from video2phys.frames.layouts import colmap, folder, nerfstudio, pacnerf
 from video2phys.frames.layouts.source import Layout
 
 FOREIGN = {  # a file that betrays a layout which is not read, and its name
-    "sparse": "COLMAP",
-    "colmap": "COLMAP",
     "calibrate.pkl": "PhysTwin",
     "camera.json": "Spring-Gaus",
     "dynamic": "Spring-Gaus",
@@ -35,7 +33,8 @@ def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | Non
         replace(s, name=re.sub(r"[^\w.-]|^\.+", "_", s.name), background=s.background or folder.background(home, keys, s.name))
         for s in layout.sources
     )  # names become folders of the run
-    return replace(layout, sources=sources)
+    scan = tuple(replace(s, name=re.sub(r"[^\w.-]|^\.+", "_", s.name)) for s in layout.scan)
+    return replace(layout, sources=sources, scan=scan)
 
 
 def _read(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
@@ -48,6 +47,8 @@ def _read(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) 
     if any(capture.glob("transforms_*.json")):
         return nerfstudio.read(capture, keys, up("z"))
     if keys.video is None and keys.videos is None and not folder.holds_video(capture):
+        if colmap.model(capture):
+            return colmap.read(capture)
         for file, name in FOREIGN.items():
             if (capture / file).exists():
                 raise BadInput(

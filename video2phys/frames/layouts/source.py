@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from video2phys.frames.cameras import Lens
 
 VIDEOS = frozenset(
@@ -42,7 +44,9 @@ class Layout:
 
     name: str
     sources: tuple[Source, ...]
-    scan: tuple[Source, ...] = ()  # one still each
+    scan: tuple[Source, ...] = ()  # one still each; without `sources`, a capture of something at rest
+    points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
+    points_colour: np.ndarray | None = None  # (N, 3) uint8
     fps: float | None = None  # [1/s] that the layout states
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
