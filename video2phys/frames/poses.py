@@ -48,7 +48,6 @@ def estimate(photographs: dict[str, np.ndarray], settings: Settings, seed: int, 
     focal: [px] known focal length, held fixed. Works in `folder`, which is removed. Raises BadInput, with a remedy, where fewer than FEW
     photographs can be brought together.
     """
-    import pycolmap
 
     if len(photographs) < FEW:
         raise BadInput(f"{len(photographs)} photograph(s): poses need {FEW} or more.", fix=REMEDY)
@@ -56,7 +55,7 @@ def estimate(photographs: dict[str, np.ndarray], settings: Settings, seed: int, 
     try:
         for name, image in photographs.items():
             store.write_image(folder / "images" / f"{name}.png", image)
-        models = _map(folder, list(photographs.values())[0].shape[1::-1], settings, seed, progress, focal)
+        models = _map(folder, next(iter(photographs.values())).shape[1::-1], settings, seed, progress, focal)
         if not models:
             raise BadInput(f"the {len(photographs)} photographs cannot be brought together: too few points match.", fix=REMEDY)
         best = max(models.values(), key=lambda m: m.num_reg_images())

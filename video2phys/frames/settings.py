@@ -26,5 +26,7 @@ class Settings(BaseModel):
         "SIMPLE_RADIAL", description="COLMAP's camera model for estimated poses."
     )
     shared_intrinsics: bool = Field(True, description="All photographs come from one camera with one focal length.")
-    sparse: bool = Field(True, description="Also find sparse points where the photographs' poses are given; reconstruction starts from them.")
+    sparse: bool = Field(
+        True, description="Also find sparse points where the photographs' poses are given; reconstruction starts from them."
+    )
     white_key: bool = Field(False, description="Take what is not white as the object, where the background is pure white.")

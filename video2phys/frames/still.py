@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from video2phys import store
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.frames import poses
@@ -71,7 +69,9 @@ def _found(sources: tuple[Source, ...], keys: Capture, settings: Settings, conte
         if picture is None:
             continue
         shrink = min(1.0, (LARGE / (picture.rgb.shape[0] * picture.rgb.shape[1])) ** 0.5)
-        pictures[source.name] = cv2.resize(picture.rgb, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA) if shrink < 1 else picture.rgb
+        pictures[source.name] = (
+            cv2.resize(picture.rgb, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA) if shrink < 1 else picture.rgb
+        )
     focal = keys.camera.fx if keys.camera is not None and not keys.camera.planar else None
     return poses.estimate(pictures, settings, context.seed, context.folder / "poses", context.progress, focal)
 

@@ -26,14 +26,14 @@ class Cloud:
     base: Tensor  # (G, 1, 3) harmonic of degree 0
     rest: Tensor  # (G, K - 1, 3) harmonics of higher degree
 
-    def draw(self, camera: Camera, background: Tensor | None = None, *, degree: int = 3, antialias: bool = False, shift: Tensor | None = None,
-             normals: bool = False) -> Picture:  # fmt: skip
+    def draw(self, camera: Camera, background: Tensor | None = None, *, degree: int = 3, antialias: bool = False,
+             shift: Tensor | None = None) -> Picture:  # fmt: skip
         """Picture from a camera, with harmonics up to `degree`."""
         K, pose = (torch.as_tensor(a).to(self.mean) for a in (camera.K, camera.world_to_camera))
-        known = min((degree + 1) ** 2 - 1, self.rest.shape[1])
-        return rasterize(self.mean, self.quaternion, self.scale.exp(), self.opacity.sigmoid(), torch.cat([self.base, self.rest[:, :known]], 1),
-                         K, pose, camera.width, camera.height, background=background, shift=shift, model=camera.model, antialias=antialias,
-                         normals=normals)  # fmt: skip
+        harmonics = torch.cat([self.base, self.rest[:, : min((degree + 1) ** 2 - 1, self.rest.shape[1])]], 1)
+        shape = self.mean, self.quaternion, self.scale.exp(), self.opacity.sigmoid()
+        return rasterize(*shape, harmonics, K, pose, camera.width, camera.height, background=background, shift=shift, model=camera.model,
+                         antialias=antialias)  # fmt: skip
 
     def to(self, device: str) -> Cloud:
         """The same on a device."""

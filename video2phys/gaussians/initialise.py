@@ -81,4 +81,6 @@ def at_random(shots: list[Shot], count: int, seed: int, degree: int) -> Cloud:
         seen[inside] += 1
     kept = seen >= 2
     extent = radius * (distance[kept] / radius).clip(1) / np.cbrt(max(int(kept.sum()), 1))
-    return cloud_of(points[kept], colour[kept], np.tile(0.5 * extent[:, None], (1, 3)), np.tile([1.0, 0, 0, 0], (int(kept.sum()), 1)), OPACITY, degree)
+    return cloud_of(
+        points[kept], colour[kept], np.tile(0.5 * extent[:, None], (1, 3)), np.tile([1.0, 0, 0, 0], (int(kept.sum()), 1)), OPACITY, degree
+    )

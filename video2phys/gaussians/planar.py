@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.gaussians.settings import Settings
+from video2phys.gaussians.settings import GAUSSIANS, Settings
 from video2phys.silhouette import Silhouette, measure
 from video2phys.solids.fill import mesh, particles
 from video2phys.solids.outline import area_centroid
@@ -85,7 +85,7 @@ def _front(
     camera = frames.views[0].camera
     mask, image = frames.mask(0, frame, obj), frames.image(0, frame).astype(float)
     rows, columns = np.nonzero(mask > 0.5)
-    step = max(int(np.ceil(np.sqrt(2 * len(rows) / settings.gaussians))), 1)
+    step = max(int(np.ceil(np.sqrt(2 * len(rows) / (settings.gaussians or GAUSSIANS)))), 1)
     kept = (rows % step == rows[0] % step) & (columns % step == columns[0] % step)
     rows, columns = rows[kept], columns[kept]
     px = float(camera.K[0, 0])

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.gaussians.planar import planar_body
-from video2phys.gaussians.settings import Settings
+from video2phys.gaussians.settings import GAUSSIANS, Settings
 from video2phys.solids.atlas import Atlas, texel_points
 from video2phys.solids.fill import mesh, particles
 from video2phys.solids.pose import Pose
@@ -73,7 +73,7 @@ def dressed(solid: Primitive, atlas: Atlas, frame: int, pose: Pose, settings: Se
     """A body with flat Gaussians on a cube grid of its surface, coloured from the map."""
     import cv2
 
-    n = max(int(np.sqrt(settings.gaussians / 6)), 4)
+    n = max(int(np.sqrt((settings.gaussians or GAUSSIANS) / 6)), 4)
     points, normal = texel_points(solid.kind, tuple(float(e) for e in solid.size), n)
     color = np.stack([cv2.resize(tile, (n, n), interpolation=cv2.INTER_AREA) for tile in atlas.filled()]).reshape(-1, 3)
     grid = points.reshape(6, n, n, 3)

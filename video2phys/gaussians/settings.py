@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+GAUSSIANS = 2500  # of a body where settings leave it open and no scan tells more
+
 
 class Settings(BaseModel):
     """How the object is reconstructed."""
@@ -26,10 +28,14 @@ class Settings(BaseModel):
         "fixed for a moment of a motion."
     )  # fmt: skip
     degree: int | None = Field(
-        None, ge=0, le=3, description="Degree of the spherical harmonics; 0 = a colour that moves with the body; null = 0, and 1 for a scene."
+        None,
+        ge=0,
+        le=3,
+        description="Degree of the spherical harmonics; 0 = a colour that moves with the body; null = 0, and 1 for a scene.",
     )
     start: Literal["auto", "points", "random"] = Field(
-        "auto", description="Where the Gaussians of a scene without masks start: at sparse points, at random, or at both where there are points."
+        "auto",
+        description="Where the Gaussians of a scene without masks start: at sparse points, at random, or at both where there are points.",
     )
     antialias: bool = Field(True, description="Gaussians smaller than a pixel fade instead of being drawn a pixel wide (scans).")
     exposure: bool = Field(True, description="Estimate how bright each photograph of a scene was taken.")

@@ -8,14 +8,14 @@ from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.gaussians import fill, hull, initialise, sheet, surface, train
 from video2phys.gaussians.mcmc import cap_of
-from video2phys.gaussians.settings import Settings
+from video2phys.gaussians.settings import GAUSSIANS, Settings
 from video2phys.progress import Progress, part
 from video2phys.types import Body, Frames, Gaussians
 
 HELD_OUT_FROM = 4  # views: with fewer, none can be spared for the figure of merit
 EIGHTH = 8  # of many views, every so many-th is held out
 FITTING = 0.9  # overlap of a rendered outline with its mask under which a view contradicts the others
-MOMENT_GAUSSIANS, MOMENT_STEPS, SCAN_STEPS = 2500, 400, 3000
+MOMENT_STEPS, SCAN_STEPS = 400, 3000
 
 
 def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussians:
@@ -61,7 +61,7 @@ def plan_of(settings: Settings, shots: list[hull.Shot], scan: bool, seed: int) -
     """Settings left open are filled in by what there is to see."""
     seen = int(np.median([(s.mask > 0.5).sum() for s in shots]))
     steps = settings.iterations if settings.iterations is not None else SCAN_STEPS if scan else MOMENT_STEPS
-    cap = settings.gaussians or (cap_of(seen, len(shots)) if scan else MOMENT_GAUSSIANS)
+    cap = settings.gaussians or (cap_of(seen, len(shots)) if scan else GAUSSIANS)
     density = settings.density if settings.density != "auto" else "mcmc" if scan else "fixed"
     return train.Plan(steps, density, cap, settings.degree or 0, settings.minutes, settings.antialias and scan, False, False,
                       settings.early_stop and scan, seed)  # fmt: skip

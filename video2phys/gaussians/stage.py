@@ -1,4 +1,4 @@
-"""Reconstruct each object: from several views by hull and training, from one view as a simple solid."""
+"""Reconstruct each object: from several views by hull and training, from photographs without masks as a scene, from one view as a solid."""
 
 from __future__ import annotations
 
@@ -11,5 +11,11 @@ from video2phys.types import Frames, Gaussians
 
 def run(frames: Frames, settings: Settings, context: Context) -> Gaussians:
     """Frames to Gaussians. Raises BadInput where no frame shows the object whole."""
-    several = bool(frames.scan) or (len(frames.views) > 1 and frames.views[0].camera.model == "perspective")
-    return import_module(f"video2phys.gaussians.{'several' if several else 'primitive'}").reconstruct(frames, settings, context)
+    return import_module(f"video2phys.gaussians.{way(frames)}").reconstruct(frames, settings, context)
+
+
+def way(frames: Frames) -> str:
+    """Which module reconstructs: scene, several or primitive."""
+    if frames.scan:
+        return "several" if frames.scan[0].masks else "scene"
+    return "several" if len(frames.views) > 1 and frames.views[0].camera.model == "perspective" else "primitive"

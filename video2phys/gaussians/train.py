@@ -94,7 +94,9 @@ def train(cloud: Cloud, shots: Sequence[Shot], extent: float, plan: Plan, *, hel
         which = order.pop()
         zoom = next((s for until, s in COARSE if done < until), 1) if plan.coarse else 1
         shift = torch.zeros_like(optimiser.cloud.mean[:, :2], requires_grad=True)
-        loss = _loss(optimiser.cloud, levels[zoom][which], which, plan, exposure, hull, spacing, shift, done, gen) + control.penalty(optimiser.cloud)
+        loss = _loss(optimiser.cloud, levels[zoom][which], which, plan, exposure, hull, spacing, shift, done, gen) + control.penalty(
+            optimiser.cloud
+        )
         loss.backward()
         shown = levels[zoom][which].camera
         if shift.grad is not None:
@@ -115,7 +117,9 @@ def train(cloud: Cloud, shots: Sequence[Shot], extent: float, plan: Plan, *, hel
             watch(Moment(step, seconds, done, optimiser.cloud, looked))
         left = seconds / done * (1 - done) if done else 0.0
         figure = "" if looked is None else f", {looked:.1f} dB held out"
-        progress(min(done, 1.0), f"step {step}, {len(optimiser.cloud)} Gaussians, loss {float(loss.detach()):.4f}{figure}, {left:.0f} s left")
+        progress(
+            min(done, 1.0), f"step {step}, {len(optimiser.cloud)} Gaussians, loss {float(loss.detach()):.4f}{figure}, {left:.0f} s left"
+        )
         if plan.early and worse >= PATIENCE and done > 0.5:
             break
     last = optimiser.cloud.clone()
@@ -142,7 +146,11 @@ def _loss(cloud: Cloud, seen: Level, which: int, plan: Plan, exposure: Exposure 
     if hull is not None:
         loss = loss + HULL * (-sample(hull, cloud.mean) / spacing).clamp_min(0).square().mean()
         loss = loss + FLAT * (cloud.scale.exp() / spacing - 1).clamp_min(0).square().mean()
-    return loss + (1 - SIMILARITY) * (shown - wanted).abs().mean() + SIMILARITY * (1 - ssim(shown.mean(-1, keepdim=True), wanted.mean(-1, keepdim=True)))
+    return (
+        loss
+        + (1 - SIMILARITY) * (shown - wanted).abs().mean()
+        + SIMILARITY * (1 - ssim(shown.mean(-1, keepdim=True), wanted.mean(-1, keepdim=True)))
+    )
 
 
 def sample(grid: Grid, points: Tensor) -> Tensor:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from video2phys.errors import BadInput
 from video2phys.frames.layouts.source import Layout, Source, Still
 
@@ -42,4 +40,4 @@ def read(capture: Path) -> Layout:
     )
     lost = len(found.lenses) - len(there)
     warnings = (f"{lost} picture(s) of the COLMAP model are missing and were left out.",) if lost else ()
-    return Layout("COLMAP", (), sources, found.points, np.asarray(found.colour), notes=(NOTE,), warnings=warnings)
+    return Layout("COLMAP", (), sources, notes=(NOTE,), warnings=warnings, points=found.points, points_colour=found.colour)

@@ -59,7 +59,7 @@ def _photographs(capture: Path, source: Source, keys: Capture) -> Layout:
     """Pictures without a rate: photographs of something at rest, whose cameras are to be found."""
     dressed = _dress(capture, source, keys, None, alone=True)
     named = tuple(Source(still.file.stem, stills=(still,)) for still in dressed.stills)
-    note = f"{len(named)} pictures without a frame rate: taken as photographs of something at rest (`fps:` in capture.yaml makes them a video)."
+    note = f"{len(named)} pictures without a frame rate: taken as photographs of something at rest; `fps:` in capture.yaml makes a video."
     return Layout("folder of photographs", (), named, notes=(note,))
 
 

@@ -45,11 +45,11 @@ class Layout:
     name: str
     sources: tuple[Source, ...]
     scan: tuple[Source, ...] = ()  # one still each; without `sources`, a capture of something at rest
-    points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
-    points_colour: np.ndarray | None = None  # (N, 3) uint8
     fps: float | None = None  # [1/s] that the layout states
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
+    points_colour: np.ndarray | None = None  # (N, 3) uint8
 
 
 def is_video(file: Path) -> bool:
