@@ -17,7 +17,7 @@ from video2phys.gaussians.cloud import Cloud
 from video2phys.gaussians.hull import Grid, Shot
 
 BAND = 4  # [cells] from a surface within which a depth counts
-SOLID = 0.7  # alpha from which a pixel has a depth
+SOLID, CLEAR = 0.7, 0.3  # alpha from which a pixel has a depth; up to which nothing is there
 TRIES, NEAR, ENOUGH = 400, 0.01, 0.15  # planes tried; distance [radii] of points that lie on one; share of points that make a support
 REMEDY = "Give masks of the object, or photographs from all around it."
 
@@ -40,9 +40,10 @@ def fuse(cloud: Cloud, shots: Sequence[Shot], centre: np.ndarray, radius: float,
         where = np.stack([np.where(inside, pixel[..., 1], -1e3), np.where(inside, pixel[..., 0], -1e3)])
         solid, front = (map_coordinates(a, where, order=1, mode="constant") for a in (alpha, depth))
         behind = z - front
+        clear = inside & (solid < CLEAR)
         counts = inside & (solid > SOLID) & (behind < BAND * step)
-        total += np.where(counts, np.maximum(behind, -BAND * step), 0)
-        weight += counts
+        total += np.where(counts, np.maximum(behind, -BAND * step), np.where(clear, -BAND * step, 0))
+        weight += counts | clear
         seen += inside
     value = np.where(weight > 0, total / np.maximum(weight, 1), BAND * step)
     value = np.minimum(np.where(seen > 0, value, -step), radius - np.linalg.norm(points - centre, axis=-1))
@@ -74,10 +75,17 @@ def support(points: np.ndarray, cameras: np.ndarray, centre: np.ndarray, radius:
     return plane
 
 
-def cut(grid: Grid, plane: tuple[np.ndarray, float]) -> Grid:
-    """The grid above a plane. Raises BadInput where nothing is left."""
-    height = grid.points() @ plane[0] - plane[1] - grid.step
-    value = np.minimum(grid.value, height)
+def largest(inside: np.ndarray) -> np.ndarray:
+    """The largest connected part of a boolean grid."""
+    from scipy.ndimage import label
+
+    parts, count = label(inside)
+    return parts == 1 + np.bincount(parts.ravel())[1:].argmax() if count > 1 else inside
+
+
+def cut(grid: Grid, plane: tuple[np.ndarray, float] | None) -> Grid:
+    """The grid above a plane, where there is one. Raises BadInput where nothing is left."""
+    value = grid.value if plane is None else np.minimum(grid.value, grid.points() @ plane[0] - plane[1] - grid.step)
     if not (value > 0).any():
         raise BadInput("nothing solid stands where the cameras look.", fix=REMEDY)
     return Grid(value, grid.origin, grid.step)

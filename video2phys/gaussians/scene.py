@@ -19,7 +19,7 @@ STEPS, DEGREE = 8000, 1
 EIGHTH = 8  # every so many-th photograph is held out
 FEW = 8  # photographs from which some are held out
 RANDOM = 0.4  # of the largest number of Gaussians start at random
-REACH = 0.8  # of the radius of the ball that most pictures show whole
+WIDE = 0.9  # quantile, over the photographs, of how much they show about what they look at: close ones cut the object
 
 
 def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussians:
@@ -73,19 +73,20 @@ def start(frames: Frames, shots: list[Shot], settings: Settings, plan: train.Pla
 
 def body_of(cloud: Cloud, shots: list[Shot], centre: np.ndarray, settings: Settings, seed: int) -> tuple[Body, list[str]]:
     """The solid that the cameras look at, with its Gaussians, and notes. Raises BadInput where there is none."""
-    radius = REACH * float(np.median([np.linalg.norm(s.camera.center - centre) * min(s.camera.width, s.camera.height)
-                                      / (2 * s.camera.K[0, 0]) for s in shots]))  # fmt: skip
+    width = [np.linalg.norm(s.camera.center - centre) * min(s.camera.width, s.camera.height) / (2 * s.camera.K[0, 0]) for s in shots]
+    radius = float(np.quantile(width, WIDE))
     solid = cloud[cloud.opacity.sigmoid() > 0.5]
     plane = fuse.support(solid.mean.cpu().double().numpy(), np.array([s.camera.center for s in shots]), centre, radius, seed)
-    grid = fuse.fuse(cloud, shots, centre, radius, settings.cells)
     notes = ["no masks: what stands where the cameras look is taken as the object."]
-    if plane is not None:
-        grid = fuse.cut(grid, plane)
-        notes.append("the plane that it stands on was found and closes it from below.")
-    else:
+    if plane is None:
         notes.append("no plane that it stands on was found: the body may hold a part of its support.")
-    if not (grid.value > 0).any():
-        raise BadInput("nothing solid stands where the cameras look.", fix=fuse.REMEDY)
+    else:
+        notes.append("the plane that it stands on was found and closes it from below.")
+    for _ in range(2):  # where it is, then finer
+        grid = fuse.cut(fuse.fuse(cloud, shots, centre, radius, settings.cells), plane)
+        inside = grid.points()[fuse.largest(grid.value > 0)]
+        centre = (inside.min(0) + inside.max(0)) / 2
+        radius = float(np.linalg.norm(inside - centre, axis=1).max()) + 3 * grid.step
     vertices, faces = surface.surface(grid)
     volume, middle = surface.volume_and_centre(vertices, faces)
     particle, volumes = fill.fill(grid, volume, settings.particles)
