@@ -218,11 +218,14 @@ def show(run_folder: RunArg, json_: JsonOption = False) -> None:
 def export(
     run_folder: RunArg,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write to.")],
-    format_: Annotated[str, typer.Option("--format", help="mjcf, json, ply, obj or all.")] = "all",
+    format_: Annotated[str, typer.Option("--format", help="mjcf, json, ply, obj or all; ply or splat for a splat file.")] = "all",
 ) -> None:
-    """Copy the twin's files of one format (and what they refer to) into a folder."""
+    """Copy the twin's files of one format (and what they refer to) into a folder; or turn one splat file into .ply or .splat."""
     import shutil
 
+    if run_folder.is_file():
+        _convert(run_folder, out, format_)
+        return
     from video2phys.run import Run
     from video2phys.types import Twin
 
@@ -241,6 +244,23 @@ def export(
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(twin.folder / path, target)
         typer.echo(str(target))
+
+
+def _convert(file: Path, out: Path, format_: str) -> None:
+    """One splat file to another format, in the folder `out`; what was dropped or changed is said on stderr."""
+    from video2phys.errors import guess
+    from video2phys.render.files.read import WRITERS, read_splats
+
+    if format_ not in WRITERS:
+        raise BadInput(f"a splat file is not turned into '{format_}'.", fix=guess(format_, list(WRITERS)))
+    splats, warnings = read_splats(file)
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    target = out / f"{file.stem}.{format_}"
+    with _placing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        WRITERS[format_](target, splats, {"source": file.name, "axes": "as in the source"})
+    typer.echo(str(target))
 
 
 @app.command()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from video2phys.errors import BadInput
-from video2phys.render.ply import Splats, read_points, read_splats, write_points, write_splats
+from video2phys.render.files.ply import read_points, read_splats, write_points, write_splats
+from video2phys.render.files.splats import Splats
 
 
 @pytest.mark.parametrize("k", [1, 4, 9, 16])

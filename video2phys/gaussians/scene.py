@@ -12,7 +12,8 @@ from video2phys.gaussians.cloud import Cloud, joined
 from video2phys.gaussians.hull import Shot
 from video2phys.gaussians.mcmc import cap_of
 from video2phys.gaussians.settings import Settings
-from video2phys.render.ply import Splats, write_splats
+from video2phys.render.files.ply import write_splats
+from video2phys.render.files.splats import Splats
 from video2phys.types import Body, Frames, Gaussians
 
 STEPS, DEGREE = 8000, 1

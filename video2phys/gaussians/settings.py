@@ -24,14 +24,14 @@ class Settings(BaseModel):
     )  # fmt: skip
     minutes: float | None = Field(None, gt=0, description="Time for training, over which the schedule is spread where it runs out first.")
     density: Literal["auto", "fixed", "adaptive", "mcmc"] = Field(
-        "auto", description="How Gaussians are added and dropped: not, by clone, split and prune, or as sampling. auto = mcmc for scans, "
-        "fixed for a moment of a motion."
+        "auto", description="How Gaussians are added and dropped: not, by clone, split and prune, or as sampling. auto = adaptive "
+        "for scans with masks, mcmc for scenes, fixed for a moment of a motion."
     )  # fmt: skip
     degree: int | None = Field(
         None,
         ge=0,
         le=3,
-        description="Degree of the spherical harmonics; 0 = a colour that moves with the body; null = 0, and 1 for a scene.",
+        description="Degree of the spherical harmonics; 0 = a colour that moves with the body; null = 0, and 1 for scans.",
     )
     start: Literal["auto", "points", "random"] = Field(
         "auto",

@@ -7,11 +7,11 @@ import numpy as np
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.gaussians import fill, hull, initialise, sheet, surface, train
-from video2phys.gaussians.mcmc import cap_of
 from video2phys.gaussians.settings import GAUSSIANS, Settings
 from video2phys.progress import Progress, part
 from video2phys.types import Body, Frames, Gaussians
 
+START = 4  # times fewer Gaussians than the cap to start with, where more are added
 HELD_OUT_FROM = 4  # views: with fewer, none can be spared for the figure of merit
 EIGHTH = 8  # of many views, every so many-th is held out
 FITTING = 0.9  # overlap of a rendered outline with its mask under which a view contradicts the others
@@ -61,10 +61,12 @@ def plan_of(settings: Settings, shots: list[hull.Shot], scan: bool, seed: int) -
     """Settings left open are filled in by what there is to see."""
     seen = int(np.median([(s.mask > 0.5).sum() for s in shots]))
     steps = settings.iterations if settings.iterations is not None else SCAN_STEPS if scan else MOMENT_STEPS
-    cap = settings.gaussians or (cap_of(seen, len(shots)) if scan else GAUSSIANS)
-    density = settings.density if settings.density != "auto" else "mcmc" if scan else "fixed"
-    return train.Plan(steps, density, cap, settings.degree or 0, settings.minutes, settings.antialias and scan, False, False,
-                      settings.early_stop and scan, seed)  # fmt: skip
+    cap = settings.gaussians or (seen if scan else GAUSSIANS)
+    density = settings.density if settings.density != "auto" else "adaptive" if scan else "fixed"
+    degree = settings.degree if settings.degree is not None else int(scan)
+    return train.Plan(
+        steps, density, cap, degree, settings.minutes, settings.antialias and scan, early=settings.early_stop and scan, seed=seed
+    )
 
 
 def _body(shots: list[hull.Shot], frame: int, scan: bool, settings: Settings, context: Context, progress: Progress):
@@ -73,7 +75,9 @@ def _body(shots: list[hull.Shot], frame: int, scan: bool, settings: Settings, co
     grid = hull.carve(shots, settings.cells)
     outer = surface.surface(grid)
     plan = plan_of(settings, shots, scan, context.seed)
-    cloud, spacing = initialise.on_surface(*outer, shots, plan.cap if plan.density == "fixed" else plan.cap // 2, plan.degree, context.seed)
+    cloud, spacing = initialise.on_surface(
+        *outer, shots, plan.cap if plan.density == "fixed" else plan.cap // START, plan.degree, context.seed
+    )
     extent = float(np.ptp(outer[0], axis=0).max())
     held = [shots[k] for k in spared(len(shots))]
     others = [shot for k, shot in enumerate(shots) if k not in spared(len(shots))]

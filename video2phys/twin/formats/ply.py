@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from video2phys.render.ply import Splats, read_points, read_splats, write_points, write_splats
+from video2phys.render.files.ply import read_points, read_splats, write_points, write_splats
+from video2phys.render.files.splats import Splats
 from video2phys.types import Body, TwinFile
 
 
