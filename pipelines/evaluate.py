@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from results import into, line
+from stills import LONG, scan_rows, still_rows
 from truths import FACTS, SAME, Truth, scene_checks, stated
 
 from video2phys.errors import V2PError
@@ -28,9 +29,15 @@ Row = dict[str, Any]
 
 
 def captures(data: Path) -> list[Path]:
-    """Folders below data/real and data/scenes that hold a moving capture, and PAC-NeRF copies inside scenes."""
-    found = [f for kind in ("real", "scenes") for f in sorted((data / kind).glob("*")) if (f / "capture.yaml").is_file() or f.name in FACTS]
+    """Folders below data/real and data/scenes that hold a capture, and PAC-NeRF copies inside scenes."""
+    folders = [f for kind in ("real", "scenes") for f in sorted((data / kind).glob("*"))]
+    found = [f for f in folders if (f / "capture.yaml").is_file() or f.name in FACTS or at_rest(f)]
     return [c for f in found for c in ((f, f / "pacnerf") if (f / "pacnerf").is_dir() else (f,))]
+
+
+def at_rest(capture: Path) -> bool:
+    """Whether a capture is photographs with cameras and nothing else."""
+    return (capture / "transforms.json").is_file() and not (capture / "capture.yaml").is_file() and not (capture / "videos").is_dir()
 
 
 def name_of(capture: Path) -> str:
@@ -61,11 +68,13 @@ def compare(p: Parameter | None, truth: Truth) -> Row:
             "truth": truth.value, "error": error, "unit_of_error": truth.kind, "covered": covered, "met": met}  # fmt: skip
 
 
-def rows(capture: Path, runs: Path) -> list[Row]:
+def rows(capture: Path, runs: Path, long: int = LONG) -> list[Row]:
     """All rows of one capture. A refusal is a row too."""
     name = name_of(capture)
     out = runs / name.replace("/", "_")
     try:
+        if at_rest(capture):
+            return [{"capture": name, "status": "trained"} | row for row in still_rows(capture, out, long=long)]
         made = run_capture(told(capture, runs), out)
     except V2PError as error:
         return [{"capture": name, "parameter": "", "value": None, "status": f"refused: {error} {error.fix}"}]
@@ -77,6 +86,7 @@ def rows(capture: Path, runs: Path) -> list[Row]:
     known = {t.name for t in truths}
     table += [common | compare(p, Truth(p.name, None)) for p in parameters.parameters if p.name not in known]
     table += [common | check for check in scene_checks(capture, made)]
+    table += [common | row for row in scan_rows(capture, made["gaussians"].bodies[0], made["gaussians"].psnr)]
     table += [common | {"parameter": f"residual {k}", "value": v, "unit": "px" * k.endswith("px")} for k, v in parameters.residual.items()]
     table += [common | {"parameter": f"time of {stage}", "value": round(s, 1), "unit": "s"} for stage, s in seconds.items()]
     warnings = dict.fromkeys(w for artefact in made.values() for w in artefact.warnings)
@@ -111,6 +121,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", help="name of one capture")
     parser.add_argument("--runs", type=Path, default=Path("runs/evaluate"))
+    parser.add_argument("--long", type=int, default=LONG, help="steps of the long training of captures at rest; 0 = none")
     parser.add_argument("--json", type=Path, help="file for the rows; rows of other captures in it are kept")
     parser.add_argument("--markdown", type=Path, help="document to write the tables into")
     args = parser.parse_args()
@@ -119,7 +130,7 @@ def main() -> None:
         parser.error(f"no capture {args.only or ''} below {args.data}; there are: {', '.join(map(name_of, captures(args.data)))}")
     new: dict[str, list[Row]] = {}
     for capture in chosen:
-        new[name_of(capture)] = finite(rows(capture, args.runs))
+        new[name_of(capture)] = finite(rows(capture, args.runs, args.long))
         for row in new[name_of(capture)]:
             print(line(row), flush=True)
         if args.json:

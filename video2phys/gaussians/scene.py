@@ -52,7 +52,8 @@ def plan_of(settings: Settings, shots: list[Shot], seed: int) -> train.Plan:
     """Settings left open are filled in by what there is to see."""
     cap = settings.gaussians or cap_of(shots[0].camera.width * shots[0].camera.height, len(shots))
     density = "mcmc" if settings.density == "auto" else settings.density
-    return train.Plan(STEPS if settings.iterations is None else settings.iterations, density, cap,
+    steps = settings.iterations if settings.iterations is not None else train.LONG if settings.minutes else STEPS
+    return train.Plan(steps, density, cap,
                       DEGREE if settings.degree is None else settings.degree, settings.minutes, settings.antialias, settings.exposure, True,
                       settings.early_stop, seed)  # fmt: skip
 

@@ -26,6 +26,7 @@ COARSE = ((0.05, 4), (0.2, 2))  # until this share of the training, pictures are
 RISE = 0.06  # of the training, until the next degree of harmonics joins
 LONG = 30_000  # steps for which the rates are the published ones; shorter trainings take larger steps, up to
 BOOST = 6.0
+STEP = 0.08  # [s] about what a step takes on two cores, where a time budget has to be turned into steps
 CHECKS = 20  # looks at the views held out, spread over the training
 PATIENCE = 5  # looks without a better one, in the second half, after which training stops
 
@@ -48,7 +49,8 @@ class Plan:
     @property
     def boost(self) -> float:
         """On the published learning rates."""
-        return min(BOOST, max(1.0, (LONG / max(self.iterations, 1)) ** 0.5))
+        steps = min(self.iterations, self.minutes * 60 / STEP) if self.minutes else self.iterations
+        return min(BOOST, max(1.0, (LONG / max(steps, 1)) ** 0.5))
 
 
 @dataclass(frozen=True)
