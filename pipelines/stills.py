@@ -57,7 +57,7 @@ def _train(frames: Frames, minutes: float | None = None, iterations: int = LONG)
 
     shots = scene.shots_of(frames)
     held, others = shots[:: scene.EIGHTH], [s for k, s in enumerate(shots) if k % scene.EIGHTH]
-    settings = Settings(iterations=iterations if minutes is None else None, minutes=minutes, early_stop=False)
+    settings = Settings.model_validate({"iterations": None if minutes else iterations, "minutes": minutes, "early_stop": False})
     plan = scene.plan_of(settings, shots, 0)
     cloud = scene.start(frames, others, settings, plan, 0)
     last: list[train.Moment] = []

@@ -79,7 +79,7 @@ def largest(inside: np.ndarray) -> np.ndarray:
     """The largest connected part of a boolean grid."""
     from scipy.ndimage import label
 
-    parts, count = label(inside)
+    parts, count = label(inside)  # pyright: ignore[reportGeneralTypeIssues]
     return parts == 1 + np.bincount(parts.ravel())[1:].argmax() if count > 1 else inside
 
 

@@ -24,6 +24,12 @@ class Shot:
     image: np.ndarray  # RGB (H, W, 3) float32 0..1
     mask: np.ndarray | None  # (H, W) float32 0..1; None = all that it shows
 
+    @property
+    def outline(self) -> np.ndarray:
+        """The mask of a picture that has one."""
+        assert self.mask is not None
+        return self.mask
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -61,7 +67,7 @@ def enclose(shots: list[Shot]) -> tuple[np.ndarray, float]:
     A, b = np.zeros((3, 3)), np.zeros(3)
     centres = []
     for shot in shots:
-        rows, columns = np.nonzero(shot.mask > 0.5)
+        rows, columns = np.nonzero(shot.outline > 0.5)
         centres.append(np.array([columns.mean() + 0.5, rows.mean() + 0.5]))
         origin, direction = shot.camera.rays(centres[-1])
         across = np.eye(3) - np.outer(direction, direction)
@@ -69,7 +75,7 @@ def enclose(shots: list[Shot]) -> tuple[np.ndarray, float]:
     point = np.linalg.solve(A, b)
     radius = 0.0
     for shot, centre in zip(shots, centres, strict=True):
-        rows, columns = np.nonzero(shot.mask > 0.5)
+        rows, columns = np.nonzero(shot.outline > 0.5)
         widest = np.hypot(columns + 0.5 - centre[0], rows + 0.5 - centre[1]).max()
         radius = max(radius, float(widest * shot.camera.pixel(point)))
     return point, 2 * radius
@@ -91,5 +97,5 @@ def _carve(shots: list[Shot], low: np.ndarray, high: np.ndarray, step: float) ->
     grid = Grid(np.full(shape, np.inf), low, step)
     points = grid.points()
     for shot in shots:
-        np.minimum(grid.value, depth_inside(points, shot, signed_distance(shot.mask)), out=grid.value)
+        np.minimum(grid.value, depth_inside(points, shot, signed_distance(shot.outline)), out=grid.value)
     return grid

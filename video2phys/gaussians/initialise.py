@@ -34,7 +34,7 @@ def on_surface(vertices: np.ndarray, faces: np.ndarray, shots: list[Shot], count
     for shot in shots:
         pixel = np.nan_to_num(shot.camera.project(points)).astype(int)
         x, y = (pixel[:, k].clip(0, size - 1) for k, size in ((0, shot.camera.width), (1, shot.camera.height)))
-        facing = -((normals * shot.camera.rays(pixel + 0.5)[1]).sum(1).clip(-1, 0) ** 3) * shot.mask[y, x]
+        facing = -((normals * shot.camera.rays(pixel + 0.5)[1]).sum(1).clip(-1, 0) ** 3) * shot.outline[y, x]
         total, weight = total + facing[:, None] * shot.image[y, x], weight + facing
     half = np.array([-normals[:, 1], normals[:, 0], np.zeros(count)]).T  # the turn from z to the normal
     quaternion = np.concatenate([1.0001 + normals[:, 2:], half], 1)

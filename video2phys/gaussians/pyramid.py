@@ -35,17 +35,21 @@ def level(shot: Shot, zoom: int, device: torch.device | str) -> Level:
         width, height = camera.width // zoom, camera.height // zoom
         K = np.diag([width / camera.width, height / camera.height, 1.0]) @ camera.K
         camera = Camera(K, camera.world_to_camera, width, height, camera.model)
-        image, mask = (None if a is None else cv2.resize(a, (width, height), interpolation=cv2.INTER_AREA) for a in (image, mask))
-    tensors = (None if a is None else torch.from_numpy(np.ascontiguousarray(a)).to(device) for a in (image, mask))
-    return Level(camera, *tensors)
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+        mask = None if mask is None else cv2.resize(mask, (width, height), interpolation=cv2.INTER_AREA)
+
+    def tensor(array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+    return Level(camera, tensor(image), None if mask is None else tensor(mask))
 
 
 def crop(shot: Shot) -> Shot:
     """The part of a picture around the outline."""
-    rows, columns = np.flatnonzero(shot.mask.max(1) > 0.1), np.flatnonzero(shot.mask.max(0) > 0.1)
+    rows, columns = np.flatnonzero(shot.outline.max(1) > 0.1), np.flatnonzero(shot.outline.max(0) > 0.1)
     top, left = max(0, rows[0] - MARGIN), max(0, columns[0] - MARGIN)
     part = slice(top, rows[-1] + 1 + MARGIN), slice(left, columns[-1] + 1 + MARGIN)
-    image, mask = shot.image[part], shot.mask[part]
+    image, mask = shot.image[part], shot.outline[part]
     K = shot.camera.K.copy()
     K[:2, 2] -= (left, top)
     return Shot(shot.name, Camera(K, shot.camera.world_to_camera, mask.shape[1], mask.shape[0], shot.camera.model), image, mask)

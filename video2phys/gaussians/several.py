@@ -59,7 +59,7 @@ def spared(count: int) -> list[int]:
 
 def plan_of(settings: Settings, shots: list[hull.Shot], scan: bool, seed: int) -> train.Plan:
     """Settings left open are filled in by what there is to see."""
-    seen = int(np.median([(s.mask > 0.5).sum() for s in shots]))
+    seen = int(np.median([(s.outline > 0.5).sum() for s in shots]))
     steps = (
         settings.iterations if settings.iterations is not None else train.LONG if settings.minutes else SCAN_STEPS if scan else MOMENT_STEPS
     )

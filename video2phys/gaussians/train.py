@@ -199,5 +199,5 @@ def look(cloud: Cloud, shot: Shot, antialias: bool = False) -> float:
 @torch.no_grad()
 def overlaps(cloud: Cloud, shots: Sequence[Shot]) -> list[float]:
     """Intersection over union of the rendered outline and the mask, per picture."""
-    pairs = [(cloud.draw(shot.camera).alpha.cpu().numpy() > 0.5, shot.mask > 0.5) for shot in shots]
+    pairs = [(cloud.draw(shot.camera).alpha.cpu().numpy() > 0.5, shot.outline > 0.5) for shot in shots]
     return [float((a & b).sum() / max(1, (a | b).sum())) for a, b in pairs]

@@ -33,7 +33,7 @@ def sound(splats: Splats) -> tuple[Splats, tuple[str, ...]]:
     """
     with np.errstate(invalid="ignore", over="ignore"):
         numbers = np.column_stack([getattr(splats, f.name).reshape(len(splats.mean), -1) for f in fields(Splats)])
-        finite = np.isfinite(numbers).all(1)
+        finite = np.asarray(np.isfinite(numbers).all(1))
         turned = np.linalg.norm(splats.quaternion, axis=1) > 1e-8
         faint = finite & (splats.opacity < FAINT)
         where = splats.mean[finite]
