@@ -25,7 +25,7 @@ class Settings(BaseModel):
     minutes: float | None = Field(None, gt=0, description="Time for training, over which the schedule is spread where it runs out first.")
     density: Literal["auto", "fixed", "adaptive", "mcmc"] = Field(
         "auto", description="How Gaussians are added and dropped: not, by clone, split and prune, or as sampling. auto = adaptive "
-        "for scans with masks, mcmc for scenes, fixed for a moment of a motion."
+        "for scans with masks, mcmc for scenes, a few doublings for a moment of a motion, always."
     )  # fmt: skip
     degree: int | None = Field(
         None,

@@ -6,7 +6,7 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.gaussians import fill, hull, initialise, sheet, surface, train
+from video2phys.gaussians import fill, hull, initialise, moment, sheet, surface, train
 from video2phys.gaussians.settings import GAUSSIANS, Settings
 from video2phys.progress import Progress, part
 from video2phys.types import Body, Frames, Gaussians
@@ -24,7 +24,7 @@ def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussia
         raise BadInput("A scan of several objects is not supported.", fix="Capture each object by itself, or leave the scan out.")
     bodies, figures, notes, warnings = [], [], [], []
     for obj in range(frames.objects):
-        frame, shots = moment(frames, obj)
+        frame, shots = pictures(frames, obj)
         body, figure, said, warned = _body(shots, frame, bool(frames.scan), settings, context, part(context.progress, obj, frames.objects))
         bodies.append(body)
         figures.append(figure)
@@ -34,7 +34,7 @@ def reconstruct(frames: Frames, settings: Settings, context: Context) -> Gaussia
     return Gaussians(tuple(bodies), frames.about.unit, float(np.mean(figures)) if figures else None, tuple(notes), tuple(warnings))
 
 
-def moment(frames: Frames, obj: int) -> tuple[int, list[hull.Shot]]:
+def pictures(frames: Frames, obj: int) -> tuple[int, list[hull.Shot]]:
     """The reference frame and its pictures: the scan (frame 0), or the first frame that most views see whole."""
     if frames.scan:
         frame, which = 0, [k for k in range(len(frames.scan)) if frames.mask(k, 0, obj, scan=True).max() > 0.5]
@@ -57,17 +57,14 @@ def spared(count: int) -> list[int]:
     return [count // 2] if count >= HELD_OUT_FROM else []
 
 
-def plan_of(settings: Settings, shots: list[hull.Shot], scan: bool, seed: int) -> train.Plan:
-    """Settings left open are filled in by what there is to see."""
+def plan_of(settings: Settings, shots: list[hull.Shot], seed: int) -> train.Plan:
+    """How to train on a scan: settings left open are filled in by what there is to see."""
     seen = int(np.median([(s.outline > 0.5).sum() for s in shots]))
-    steps = (
-        settings.iterations if settings.iterations is not None else train.LONG if settings.minutes else SCAN_STEPS if scan else MOMENT_STEPS
-    )
-    cap = settings.gaussians or (seen if scan else GAUSSIANS)
-    density = settings.density if settings.density != "auto" else "adaptive" if scan else "fixed"
-    degree = settings.degree if settings.degree is not None else int(scan)
+    steps = settings.iterations if settings.iterations is not None else train.LONG if settings.minutes else SCAN_STEPS
+    density = "adaptive" if settings.density == "auto" else settings.density
+    degree = 1 if settings.degree is None else settings.degree
     return train.Plan(
-        steps, density, cap, degree, settings.minutes, settings.antialias and scan, early=settings.early_stop and scan, seed=seed
+        steps, density, settings.gaussians or seen, degree, settings.minutes, settings.antialias, early=settings.early_stop, seed=seed
     )
 
 
@@ -76,30 +73,55 @@ def _body(shots: list[hull.Shot], frame: int, scan: bool, settings: Settings, co
 
     grid = hull.carve(shots, settings.cells)
     outer = surface.surface(grid)
-    plan = plan_of(settings, shots, scan, context.seed)
+    cloud, figure, notes = (_scan if scan else _moment)(shots, grid, outer, settings, context, progress)
+    warnings = []
+    body_grid = shrink(grid, cloud, shots)
+    vertices, faces = surface.surface(body_grid)
+    volume, centre = surface.volume_and_centre(vertices, faces)
+    bound = surface.volume_and_centre(*outer)[0]
+    notes.append(f"volume {volume:.3g}; the outlines alone allow {100 * (bound / volume - 1):.1f} % more, a measure of its uncertainty.")
+    for shot, share in zip(shots, train.overlaps(cloud, shots), strict=True):
+        if share < FITTING:
+            warnings.append(f"{shot.name}: the outline overlaps the body of all views by {share:.0%} only; check its camera and mask.")
+    particle, volumes = fill.fill(body_grid, volume, settings.particles)
+    kept = cloud[train.inside(grid, cloud)] if scan else cloud
+    mean, quaternion, scale, opacity, harmonics = kept.arrays()
+    body = Body(mean - centre, quaternion, scale, opacity, harmonics, particle - centre, volumes, vertices - centre, faces,
+                frame, centre, np.array([1.0, 0, 0, 0]))  # fmt: skip
+    return body, figure, notes, warnings
+
+
+def _scan(
+    shots: list[hull.Shot], grid: hull.Grid, outer: tuple[np.ndarray, np.ndarray], settings: Settings, context: Context, progress: Progress
+):
+    """Gaussians from many photographs of the body at rest, the figure of merit and notes."""
+    plan = plan_of(settings, shots, context.seed)
     cloud, spacing = initialise.on_surface(
-        *outer, shots, plan.cap if plan.density == "fixed" else plan.cap // START, plan.degree, context.seed
+        outer[0], outer[1], shots, plan.cap if plan.density == "fixed" else plan.cap // START, plan.degree, context.seed
     )
     extent = float(np.ptp(outer[0], axis=0).max())
     held = [shots[k] for k in spared(len(shots))]
     others = [shot for k, shot in enumerate(shots) if k not in spared(len(shots))]
     result = train.train(cloud.to(context.device), others, extent, plan, held=held, hull=grid, spacing=spacing, progress=progress)
-    notes, warnings = [], []
-    if result.psnr is not None:
-        names = ", ".join(shot.name for shot in held[:3]) + (", ..." if len(held) > 3 else "")
-        notes.append(f"appearance: {result.psnr:.1f} dB inside the mask of {len(held)} view(s) held out ({names}).")
-        sheet.write(context.folder / "held_out.png", result.cloud, held, plan.antialias)
-    body_grid = shrink(grid, result.cloud, shots)
-    vertices, faces = surface.surface(body_grid)
-    volume, centre = surface.volume_and_centre(vertices, faces)
-    bound = surface.volume_and_centre(*outer)[0]
-    notes.append(f"volume {volume:.3g}; the outlines alone allow {100 * (bound / volume - 1):.1f} % more, a measure of its uncertainty.")
-    for shot, share in zip(shots, train.overlaps(result.cloud, shots), strict=True):
-        if share < FITTING:
-            warnings.append(f"{shot.name}: the outline overlaps the body of all views by {share:.0%} only; check its camera and mask.")
-    particle, volumes = fill.fill(body_grid, volume, settings.particles)
-    kept = result.cloud[train.inside(grid, result.cloud)]
-    mean, quaternion, scale, opacity, harmonics = kept.arrays()
-    body = Body(mean - centre, quaternion, scale, opacity, harmonics, particle - centre, volumes, vertices - centre, faces,
-                frame, centre, np.array([1.0, 0, 0, 0]))  # fmt: skip
-    return body, result.psnr, notes, warnings
+    if result.psnr is None:
+        return result.cloud, None, []
+    names = ", ".join(shot.name for shot in held[:3]) + (", ..." if len(held) > 3 else "")
+    sheet.write(context.folder / "held_out.png", result.cloud, held, plan.antialias)
+    return result.cloud, result.psnr, [f"appearance: {result.psnr:.1f} dB inside the mask of {len(held)} view(s) held out ({names})."]
+
+
+def _moment(
+    shots: list[hull.Shot], grid: hull.Grid, outer: tuple[np.ndarray, np.ndarray], settings: Settings, context: Context, progress: Progress
+):
+    """Gaussians from the few views of one moment of a motion, the figure of merit and notes."""
+    total, degree = MOMENT_STEPS if settings.iterations is None else settings.iterations, settings.degree or 0
+    cloud, spacing = moment.start(outer[0], outer[1], shots, settings.gaussians or GAUSSIANS, degree, context.seed)
+    cloud, figure, notes, steps = cloud.to(context.device), None, [], total * 3 // 4
+    held = len(shots) // 2 if len(shots) >= HELD_OUT_FROM else None
+    others = [shot for k, shot in enumerate(shots) if k != held]
+    cloud = moment.train(cloud, spacing, others, grid, steps, context.seed, progress=part(progress, 0, 2))
+    if held is not None:
+        figure = train.look(cloud, shots[held])
+        notes.append(f"appearance: {figure:.1f} dB inside the mask of {shots[held].name}, which was held out; then trained on all views.")
+    cloud = moment.train(cloud, spacing, shots, grid, total - steps, context.seed, revise=False, progress=part(progress, 1, 2))
+    return cloud, figure, notes

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from video2phys.gaussians.mcmc import Mcmc
 from video2phys.gaussians.optimise import Optimiser
 from video2phys.gaussians.pyramid import Level, level
 from video2phys.progress import Progress, silent
+from video2phys.render.api import Picture
+from video2phys.types import Camera
 
 SIMILARITY, OUTLINE, HULL, FLAT = 0.2, 0.5, 1.0, 0.02  # weights of D-SSIM, alpha against mask, leaving the hull, size
 COARSE = ((0.05, 4), (0.2, 2))  # until this share of the training, pictures are so many times smaller
@@ -29,6 +32,16 @@ BOOST = 6.0
 STEP = 0.08  # [s] about what a step takes on two cores, where a time budget has to be turned into steps
 CHECKS = 20  # looks at the views held out, spread over the training
 PATIENCE = 5  # looks without a better one, in the second half, after which training stops
+
+
+class Drawn(Protocol):
+    """Gaussians that can be drawn."""
+
+    mean: Tensor
+
+    def draw(self, camera: Camera, background: Tensor | None = None, *, antialias: bool = False) -> Picture:
+        """Picture from a camera."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -189,7 +202,7 @@ def inside(hull: Grid, cloud: Cloud) -> Tensor:
 
 
 @torch.no_grad()
-def look(cloud: Cloud, shot: Shot, antialias: bool = False) -> float:
+def look(cloud: Drawn, shot: Shot, antialias: bool = False) -> float:
     """Peak signal-to-noise ratio [dB] of a view, inside the mask where it has one. No exposure is fitted to it."""
     seen = level(shot, 1, cloud.mean.device)
     inside = None if seen.mask is None else seen.mask > 0.9
@@ -197,7 +210,7 @@ def look(cloud: Cloud, shot: Shot, antialias: bool = False) -> float:
 
 
 @torch.no_grad()
-def overlaps(cloud: Cloud, shots: Sequence[Shot]) -> list[float]:
+def overlaps(cloud: Drawn, shots: Sequence[Shot]) -> list[float]:
     """Intersection over union of the rendered outline and the mask, per picture."""
     pairs = [(cloud.draw(shot.camera).alpha.cpu().numpy() > 0.5, shot.outline > 0.5) for shot in shots]
     return [float((a & b).sum() / max(1, (a | b).sum())) for a, b in pairs]
