@@ -1,0 +1,175 @@
+"""Sums over all quadrature points: energy, forces, second derivatives and their pullback, as Taichi kernels.
+
+With F = sum_a x_a (x) grad N_a at a point of volume V, the energy is sum V (psi(F) + phi), the forces -sum V P grad N_a, and
+P = U diag(psi_i) V^T. phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
+
+    phi = beta / tau (mu |e|^2 + lam / 2 tr(e)^2),   e = sym(G^T (F - F0)),   P_v = beta / tau G (2 mu e + lam tr(e) I)
+
+F0 is the gradient at the beginning of the step and G = F0 + tau dF0/dt the one predicted for its stage, so phi is convex and quadratic
+in F, blind to translations, and to rotations up to the square of the step.
+
+The loops run in one thread: they scatter into nodes with plain stores. Annotations are evaluated by Taichi: no
+`from __future__ import annotations` here.
+"""
+# pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
+
+from functools import cache
+from types import SimpleNamespace
+
+from video2phys.backend import taichi
+from video2phys.simulate.fem.laws import Law, principal
+from video2phys.simulate.fem.svd import decomposition
+
+
+@cache
+def kernels(law: Law) -> SimpleNamespace:
+    """`slope`, `blocks`, `product` and `pullback` for one law; element types differ only in array shapes."""
+    ti = taichi()
+    real = ti.f64
+    vec3, mat3 = ti.types.vector(3, real), ti.types.matrix(3, 3, real)
+    vectors, points = ti.types.ndarray(dtype=vec3, ndim=1), ti.types.ndarray(dtype=vec3, ndim=3)
+    scalars, table = ti.types.ndarray(dtype=real, ndim=1), ti.types.ndarray(dtype=real, ndim=2)
+    matrices, index = ti.types.ndarray(dtype=mat3, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=2)
+    tensors = ti.types.ndarray(dtype=real, ndim=4)
+    density, signed_svd = principal(law), decomposition().signed_svd
+
+    @ti.func
+    def gradient(x: ti.template(), element: ti.template(), grad: ti.template(), e: int, q: int):
+        F = mat3(0)
+        for a in range(element.shape[1]):
+            F += x[element[e, a]].outer_product(grad[e, q, a])
+        return F
+
+    @ti.func
+    def scatter(f: ti.template(), P: mat3, element: ti.template(), grad: ti.template(), e: int, q: int):
+        for a in range(element.shape[1]):
+            f[element[e, a]] += P @ grad[e, q, a]
+
+    @ti.func
+    def sym(M: mat3):
+        return 0.5 * (M + M.transpose())
+
+    @ti.func
+    def linear(e: mat3, mu: real, lam: real):
+        return 2 * mu * e + lam * e.trace() * ti.Matrix.identity(real, 3)
+
+    @ti.func
+    def stretch(U: mat3, s: vec3, V: mat3):
+        return U @ mat3([[s[0], 0, 0], [0, s[1], 0], [0, 0, s[2]]]) @ V.transpose()
+
+    @ti.kernel
+    def slope(
+        x: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, F0: matrices, G: matrices,
+        force: vectors,
+    ) -> real:  # fmt: skip
+        """The energy; its derivative is added to `force`."""
+        total = real(0.0)
+        ti.loop_config(serialize=True)
+        for e in range(element.shape[0]):
+            for q in range(volume.shape[1]):
+                F = gradient(x, element, grad, e, q)
+                U, s, V = signed_svd(F)
+                psi, g = density.slope(s, mu[e], lam[e])
+                P = stretch(U, g, V)
+                if beta != 0:
+                    strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
+                    stress = beta * linear(strain, mu[e], lam[e])
+                    psi += 0.5 * (stress * strain).sum()
+                    P += G[e, q] @ stress
+                total += volume[e, q] * psi
+                scatter(force, volume[e, q] * P, element, grad, e, q)
+        return total
+
+    @ti.func
+    def clamp(H: mat3):
+        """The nearest positive semidefinite symmetric matrix."""
+        U, s, V = signed_svd(H)  # eigenvalues have the signs of u_i . v_i
+        for k in ti.static(range(3)):
+            if s[k] * (U[0, k] * V[0, k] + U[1, k] * V[1, k] + U[2, k] * V[2, k]) < 0:
+                s[k] = 0
+        return stretch(V, ti.abs(s), V)
+
+    @ti.kernel
+    def blocks(
+        x: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, G: matrices, project: int,
+        out: tensors,
+    ):  # fmt: skip
+        """V dP/dF of every point, (E, Q, 9, 9); with `project` each without its negative eigenvalues."""
+        ti.loop_config(serialize=True)
+        for e in range(element.shape[0]):
+            for q in range(volume.shape[1]):
+                F = gradient(x, element, grad, e, q)
+                U, s, V = signed_svd(F)
+                H, minus, plus = density.curvature(s, mu[e], lam[e])
+                if project == 1:
+                    H = clamp(H)
+                    minus, plus = ti.max(minus, 0.0), ti.max(plus, 0.0)
+                same, cross = 0.5 * (minus + plus), 0.5 * (minus - plus)
+                for column in range(9):
+                    i, j = column // 3, column % 3
+                    D = mat3(0)
+                    for a in ti.static(range(3)):
+                        for b in ti.static(range(3)):
+                            D[a, b] = U[i, a] * V[j, b]
+                    d = H @ vec3(D[0, 0], D[1, 1], D[2, 2])
+                    dP = mat3([
+                        [d[0], same[2] * D[0, 1] + cross[2] * D[1, 0], same[1] * D[0, 2] + cross[1] * D[2, 0]],
+                        [same[2] * D[1, 0] + cross[2] * D[0, 1], d[1], same[0] * D[1, 2] + cross[0] * D[2, 1]],
+                        [same[1] * D[2, 0] + cross[1] * D[0, 2], same[0] * D[2, 1] + cross[0] * D[1, 2], d[2]],
+                    ])  # fmt: skip
+                    dP = U @ dP @ V.transpose()
+                    if beta != 0:
+                        dF = mat3(0)
+                        for a in ti.static(range(3)):
+                            for b in ti.static(range(3)):
+                                dF[a, b] = ti.select(a == i and b == j, 1.0, 0.0)
+                        dP += beta * (G[e, q] @ linear(sym(G[e, q].transpose() @ dF), mu[e], lam[e]))
+                    for a in ti.static(range(3)):
+                        for b in ti.static(range(3)):
+                            out[e, q, 3 * a + b, column] = volume[e, q] * dP[a, b]
+
+    @ti.kernel
+    def product(dx: vectors, element: index, grad: points, block: tensors, force: vectors):
+        """The second derivative times `dx`, added to `force`."""
+        ti.loop_config(serialize=True)
+        for e in range(element.shape[0]):
+            for q in range(grad.shape[1]):
+                dF = gradient(dx, element, grad, e, q)
+                dP = mat3(0)
+                for a in ti.static(range(3)):
+                    for b in ti.static(range(3)):
+                        row = real(0.0)
+                        for c in ti.static(range(9)):
+                            row += block[e, q, 3 * a + b, c] * dF[c // 3, c % 3]
+                        dP[a, b] = row
+                scatter(force, dP, element, grad, e, q)
+
+    @ti.kernel
+    def pullback(
+        x: vectors, z: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, F0: matrices,
+        G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
+    ) -> real:  # fmt: skip
+        """Derivatives of z . (derivative of the energy by x), added up: by mu, lam, the nodes that give F0 and G; returns that by beta."""
+        by_beta = real(0.0)
+        ti.loop_config(serialize=True)
+        for e in range(element.shape[0]):
+            for q in range(volume.shape[1]):
+                F, Z = gradient(x, element, grad, e, q), gradient(z, element, grad, e, q)
+                U, s, V = signed_svd(F)
+                _, a = density.slope(s, 1.0, 0.0)
+                _, b = density.slope(s, 0.0, 1.0)
+                v = volume[e, q]
+                d_mu[e] += v * (stretch(U, a, V) * Z).sum()
+                d_lam[e] += v * (stretch(U, b, V) * Z).sum()
+                strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
+                along = sym(G[e, q].transpose() @ Z)
+                by_beta += v * (linear(strain, mu[e], lam[e]) * along).sum()
+                if beta != 0:
+                    d_mu[e] += v * beta * 2 * (strain * along).sum()
+                    d_lam[e] += v * beta * strain.trace() * along.trace()
+                    stress, other = v * beta * linear(strain, mu[e], lam[e]), v * beta * linear(along, mu[e], lam[e])
+                    scatter(d_F0, -(G[e, q] @ other), element, grad, e, q)
+                    scatter(d_G, (F - F0[e, q]) @ other + Z @ stress, element, grad, e, q)
+        return by_beta
+
+    return SimpleNamespace(slope=slope, blocks=blocks, product=product, pullback=pullback)
