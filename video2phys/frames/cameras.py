@@ -15,6 +15,28 @@ OPENGL_TO_OPENCV = np.diag([1.0, -1.0, -1.0, 1.0])  # camera axes: y up, z back 
 
 
 @dataclass(frozen=True)
+class Projection:
+    """Fisheye and other lenses that are no pinhole with Brown-Conrady distortion, in COLMAP's terms."""
+
+    model: str  # COLMAP's name of the camera model
+    params: tuple[float, ...]  # for pictures of `size`
+    size: tuple[int, int]  # [px] (width, height)
+
+    def camera(self, size: tuple[int, int]) -> Any:
+        """pycolmap's camera for pictures of another size."""
+        import pycolmap
+
+        camera = pycolmap.Camera(model=self.model, width=self.size[0], height=self.size[1], params=list(self.params))
+        if size != self.size:
+            camera.rescale(*size)
+        return camera
+
+    def pixels(self, rays: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+        """Pixels (N, 2) in which directions (N, 3) in camera axes are seen; NaN where the model does not see them."""
+        return np.asarray(self.camera(size).img_from_cam(np.ascontiguousarray(rays, float)))
+
+
+@dataclass(frozen=True)
 class Lens:
     """A calibrated camera with its distortion."""
 
@@ -22,10 +44,11 @@ class Lens:
     world_to_camera: np.ndarray  # [m] (4, 4) OpenCV axes
     size: tuple[int, int] | None = None  # [px] (width, height) that K refers to; None = that of the pictures
     distortion: tuple[float, ...] = (0.0,) * 5  # k1, k2, p1, p2, k3 (Brown-Conrady)
+    projection: Projection | None = None  # instead of the distortion
 
     @property
     def distorted(self) -> bool:
-        return any(self.distortion)
+        return any(self.distortion) or self.projection is not None
 
     def quarter_turn(self, turns: int) -> Lens:
         """The lens of the same picture turned counter-clockwise by `turns` quarters (size must be known).
@@ -70,6 +93,11 @@ class Lens:
         import cv2
 
         assert self.size is not None
+        if self.projection is not None:
+            column, row = np.meshgrid(np.arange(self.size[0]) + 0.5, np.arange(self.size[1]) + 0.5)
+            rays = np.stack([column, row, np.ones_like(row)], -1).reshape(-1, 3) @ np.linalg.inv(self.K).T
+            seen = np.nan_to_num(self.projection.pixels(rays, self.size) - 0.5, nan=-1e4).astype(np.float32)
+            return seen[:, 0].reshape(row.shape), seen[:, 1].reshape(row.shape)
         K = self.K - np.array([[0, 0, 0.5], [0, 0, 0.5], [0, 0, 0]])
         x, y = cv2.initUndistortRectifyMap(K, np.array(self.distortion), np.eye(3), K, self.size, cv2.CV_32FC1)
         return x, y

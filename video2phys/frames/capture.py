@@ -65,7 +65,7 @@ class CameraKeys(_Part):
     p1: Number = 0.0
     p2: Number = 0.0
     k3: Number = 0.0
-    transform_matrix: list[list[Number]] | None = None  # camera to world, OpenGL axes, 3x4 or 4x4
+    transform_matrix: list[list[Number]] | None = None  # camera to world, OpenGL axes, 3x4 or 4x4; photographs do without
 
     @model_validator(mode="after")
     def _complete(self) -> CameraKeys:
@@ -73,7 +73,7 @@ class CameraKeys(_Part):
             raise ValueError("has keys of a planar and of a calibrated camera; keep those of one kind")
         if self.px_per_m is not None and self.scale is not None:
             raise ValueError("has px_per_m and scale; keep one of them")
-        if not self.planar and (self.fx is None or self.transform_matrix is None):
+        if not self.planar and self.fx is None:
             raise ValueError("needs fx and transform_matrix when it is calibrated, or mode: planar")
         return self
 
@@ -108,6 +108,13 @@ class ObjectKeys(_Part):
     density: Positive | None = None  # [kg/m^3]
 
 
+class BaselineKeys(_Part):
+    """The known distance of two photographs' cameras, which gives cameras found from photographs their scale."""
+
+    between: Annotated[list[str], Field(min_length=2, max_length=2)]  # names of pictures
+    distance: Positive  # [m]
+
+
 class Capture(_Part):
     """Every key of capture.yaml."""
 
@@ -119,6 +126,7 @@ class Capture(_Part):
     background: str | dict[str, str] | None = None  # picture of the scene without the object, or one a view
     camera: CameraKeys | None = None
     cameras: dict[str, CameraKeys] | None = None  # one a view
+    baseline: BaselineKeys | None = None  # of photographs
     gravity: Annotated[list[Number] | Literal["none", "free"] | None, BeforeValidator(_gravity)] = None
     ground: Annotated[GroundKeys | None, BeforeValidator(_ground)] = None
     object: ObjectKeys = ObjectKeys()
@@ -171,7 +179,7 @@ def _explain(error: ValidationError, file: Path) -> BadInput:
     path = [str(part) for part in first["loc"]]
     name = ".".join(path)
     if first["type"] == "extra_forbidden":
-        kinds = {"camera": CameraKeys, "cameras": CameraKeys, "ground": GroundKeys, "object": ObjectKeys}
+        kinds = {"camera": CameraKeys, "cameras": CameraKeys, "baseline": BaselineKeys, "ground": GroundKeys, "object": ObjectKeys}
         kind = kinds[path[0]] if len(path) > 1 else Capture
         return BadInput(f"{file}: '{name}' is not a key of capture.yaml.", fix=guess(path[-1], list(kind.model_fields)))
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")

@@ -50,13 +50,13 @@ def read(layout: Layout, keys: Capture, settings: Settings, folder: Path, progre
 
 def stills(sources: tuple[Source, ...], settings: Settings, folder: Path) -> tuple[tuple[View, ...], list[str]]:
     """The stills of a scan, and warnings. Where some come with a mask, those without are left out."""
-    views, damaged = [], 0
+    views, damaged = [], []
     for source in sources:
         named = replace(source, name=f"scan/{source.name}")
         try:
             clip, _ = decode.write(named, None, np.zeros(1, int), np.zeros(1), folder, settings, lambda: None)
-        except BadInput:
-            damaged += 1
+        except BadInput as error:
+            damaged.append(error)
             continue
         views.append(View(source.name, clip.camera, clip.images, (clip.masks,) if clip.masks else ()))
     masked = [v for v in views if v.masks]
@@ -64,7 +64,7 @@ def stills(sources: tuple[Source, ...], settings: Settings, folder: Path) -> tup
     views = masked or views
     warnings = [f"{bare} still(s) have neither mask nor alpha and are not used."] if bare else []
     if damaged:
-        warnings.append(f"{damaged} picture(s) in scan/ cannot be read and are not used.")
+        warnings.append(f"{len(damaged)} photograph(s) cannot be used: {damaged[0]}")
     return tuple(views), warnings
 
 

@@ -7,76 +7,62 @@ from dataclasses import replace
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.errors import BadInput
-from video2phys.frames import poses
-from video2phys.frames.align import align
+from video2phys.errors import BadInput, guess
+from video2phys.frames import poses, standing
 from video2phys.frames.cameras import Lens
 from video2phys.frames.capture import Capture
+from video2phys.frames.layouts.nerfstudio import METRES
 from video2phys.frames.layouts.source import Layout, Source
-from video2phys.frames.picture import read_picture
+from video2phys.frames.model import Poses
 from video2phys.frames.read import stills
 from video2phys.frames.settings import Settings
-from video2phys.types import About, Camera, Frames
+from video2phys.frames.upright import upright
+from video2phys.types import About, Frames
 
 NAMED = 5  # photographs left out that are named
-LARGE = 2_000_000  # [px] photographs are not made larger than this for finding features
-UP_TO_SCALE = "lengths are up to scale: the photographs alone cannot tell it."
+UP_TO_SCALE = (
+    "lengths are up to scale, which photographs alone cannot tell: the unit is the cameras' median distance from what they look at "
+    "(`baseline:` in capture.yaml gives metres)."
+)
 
 
 def run(layout: Layout, keys: Capture, settings: Settings, context: Context) -> Frames:
     """Frames without views. Raises BadInput where cameras cannot be found or no photograph can be read."""
-    notes, warnings = list(layout.notes), list(layout.warnings)
-    given = [s for s in layout.scan if s.lens is not None]
-    sources, points, colour = layout.scan, layout.points, layout.points_colour
+    given = tuple(s for s in layout.scan if s.lens is not None)
     if settings.poses == "given" and not given:
-        raise BadInput("the capture gives no cameras for its photographs (frames.poses: given).", fix="Use frames.poses=auto.")
-    known = settings.poses != "estimated" and bool(given)
-    metric = known and points is None
+        raise BadInput("the capture gives no cameras for its photographs (frames.poses=given).", fix="Use frames.poses=auto.")
+    place, told = context.folder / "poses", context.progress
+    known = bool(given) and settings.poses != "estimated"
+    notes, warnings = [n for n in layout.notes if known or n != METRES], list(layout.warnings)
     if known:
-        sources = tuple(given)
-    if not known or (points is None and settings.sparse and not all(s.stills[0].mask for s in sources)):
-        found = _found(sources, keys, settings, context)
-        if known:
-            points, colour, told = _placed(found, sources)
-            notes.append(told)
-        else:
+        sources, points, colour, metric = given, layout.points, layout.points_colour, layout.metric
+        if points is None and settings.sparse and not all(s.stills[0].mask for s in sources):
+            found = poses.triangulate(sources, settings, context.seed, place, told)
             points, colour = found.points, found.colour
-            sources = _registered(sources, found, notes, warnings)
-    if not metric:
-        sources, points = _upright(sources, points, notes)
+            notes.append(f"{len(points)} sparse points triangulated with the given cameras, mean reprojection error {found.error:.2f} px.")
+            if len(points) < 10 * len(sources):
+                warnings.append("the given cameras explain few of the points that match; frames.poses=estimated finds cameras of its own.")
+    else:
+        masked = standing.check(layout.scan)
+        if masked:
+            notes.append("the camera stands still and the object turns: cameras are found from what the masks show.")
+        camera = keys.camera if keys.camera is not None and not keys.camera.planar else None
+        found = poses.estimate(layout.scan, settings, context.seed, place, told, camera, masked=masked)
+        sources = _registered(layout.scan, found, notes, warnings)
+        points, colour, metric = found.points, found.colour, False
+    sources, points, metric = _placed(sources, points, metric, known, keys, notes)
     views, damaged = stills(sources, settings, context.folder)
     if len(views) < 2:
         raise BadInput(f"{len(views)} photograph(s) can be used.", fix="Give more photographs that can be read.")
-    about = About(scale="given" if metric else "unknown", size=_size(keys), diameter=keys.object.diameter, mass=keys.object.mass,
-                  density=keys.object.density, model=keys.model)  # fmt: skip
+    size = keys.object.size
+    about = About(scale="given" if metric else "unknown", size=(size[0], size[1], size[2]) if size else None,
+                  diameter=keys.object.diameter, mass=keys.object.mass, density=keys.object.density, model=keys.model)  # fmt: skip
     context.progress(1.0, f"{len(views)} photographs")
     return Frames(context.folder, np.zeros(1), (), views, keys.objects, about, layout.name, tuple(notes),
                   tuple([*warnings, *damaged]), points, colour)  # fmt: skip
 
 
-def _size(keys: Capture) -> tuple[float, float, float] | None:
-    size = keys.object.size
-    return (size[0], size[1], size[2]) if size else None
-
-
-def _found(sources: tuple[Source, ...], keys: Capture, settings: Settings, context: Context) -> poses.Poses:
-    """Structure from motion on the photographs, upright and as large as they are up to LARGE."""
-    import cv2
-
-    pictures = {}
-    for source in sources:
-        picture = read_picture(source.stills[0].file)
-        if picture is None:
-            continue
-        shrink = min(1.0, (LARGE / (picture.rgb.shape[0] * picture.rgb.shape[1])) ** 0.5)
-        pictures[source.name] = (
-            cv2.resize(picture.rgb, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA) if shrink < 1 else picture.rgb
-        )
-    focal = keys.camera.fx if keys.camera is not None and not keys.camera.planar else None
-    return poses.estimate(pictures, settings, context.seed, context.folder / "poses", context.progress, focal)
-
-
-def _registered(sources: tuple[Source, ...], found: poses.Poses, notes: list[str], warnings: list[str]) -> tuple[Source, ...]:
+def _registered(sources: tuple[Source, ...], found: Poses, notes: list[str], warnings: list[str]) -> tuple[Source, ...]:
     """The photographs whose camera was found, and what is to be said of the others."""
     kept = tuple(replace(s, lens=found.lenses[s.name]) for s in sources if s.name in found.lenses)
     notes.append(f"cameras found from the photographs alone: {len(kept)} of {len(sources)} registered, {len(found.points)} points, "
@@ -88,40 +74,34 @@ def _registered(sources: tuple[Source, ...], found: poses.Poses, notes: list[str
     return kept
 
 
-def _placed(found: poses.Poses, sources: tuple[Source, ...]) -> tuple[np.ndarray | None, np.ndarray | None, str]:
-    """Sparse points in the world of the given cameras, and a note on how the two sets of cameras agree."""
-    both = [s for s in sources if s.name in found.lenses and s.lens is not None]
-    if len(both) < poses.FEW:
-        return None, None, "no sparse points were found: the reconstruction starts without."
-    laid = align([_bare(found.lenses[s.name]) for s in both], [_bare(s.lens) for s in both if s.lens is not None])
-    error = float(np.median(laid.rotation_error))
-    note = f"{len(found.points)} sparse points; cameras found from the photographs differ from the given by {error:.2f} deg (median)."
-    return laid.apply(found.points), found.colour, note
+def _placed(
+    sources: tuple[Source, ...], points: np.ndarray | None, metric: bool, given: bool, keys: Capture, notes: list[str]
+) -> tuple[tuple[Source, ...], np.ndarray | None, bool]:
+    """The capture in an upright world where its own is arbitrary, and in metres where a baseline tells; whether lengths are metres."""
+    lenses = {s.name: s.lens for s in sources if s.lens is not None}
+    down = np.array(keys.gravity, float) if given and isinstance(keys.gravity, list) and any(keys.gravity) else None
+    world = upright(list(lenses.values()), None if down is None else -down)
+    if metric:
+        world = replace(world, turn=np.eye(3), origin=np.zeros(3), scale=1.0)
+    else:
+        notes.append(f"{world.how}; the origin is what the cameras look at.")
+    if keys.baseline is not None:
+        a, b = (lenses[_named(name, lenses)].camera().center for name in keys.baseline.between)
+        length = float(np.linalg.norm(a - b))
+        if not length:
+            raise BadInput("the two photographs of `baseline:` have one camera centre.", fix="Name two others.")
+        world = replace(world, scale=keys.baseline.distance / length)
+        notes.append(f"the scale comes from the baseline of {keys.baseline.distance:g} m between two cameras.")
+        metric = True
+    elif not metric:
+        notes.append(UP_TO_SCALE)
+    moved = tuple(replace(s, lens=world.lens(lenses[s.name])) for s in sources)
+    return moved, None if points is None else world.points(points), metric
 
 
-def _bare(lens: Lens) -> Camera:
-    width, height = lens.size or (1, 1)
-    return Camera(lens.K, lens.world_to_camera, width, height)
-
-
-def _upright(sources: tuple[Source, ...], points: np.ndarray | None, notes: list[str]) -> tuple[tuple[Source, ...], np.ndarray | None]:
-    """Turn the world so that the cameras' mean up is z, put what they look at into the origin and their median distance to 1."""
-    matrices = np.array([s.lens.world_to_camera for s in sources if s.lens is not None])
-    R, centre = matrices[:, :3, :3], -np.einsum("nji,nj->ni", matrices[:, :3, :3], matrices[:, :3, 3])
-    up = -R[:, 1].mean(0)
-    up /= np.linalg.norm(up)
-    side = np.cross(up, np.eye(3)[np.argmin(np.abs(up))])
-    side /= np.linalg.norm(side)
-    turn = np.stack([side, np.cross(up, side), up])
-    across = np.eye(3) - R[:, 2, :, None] * R[:, 2, None, :]
-    target = np.linalg.lstsq(across.sum(0), np.einsum("nij,nj->i", across, centre), rcond=None)[0]
-    scale = 1 / float(np.median(np.linalg.norm(centre - target, axis=1)))
-    notes.append(f"up is the mean up of the cameras; {UP_TO_SCALE} The unit is the cameras' median distance from what they look at.")
-    moved = []
-    for source, one, place in zip(sources, R, centre, strict=True):
-        pose = np.eye(4)
-        pose[:3, :3] = one @ turn.T
-        pose[:3, 3] = -pose[:3, :3] @ (scale * turn @ (place - target))
-        assert source.lens is not None
-        moved.append(replace(source, lens=replace(source.lens, world_to_camera=pose)))
-    return tuple(moved), None if points is None else scale * (points - target) @ turn.T
+def _named(name: str, lenses: dict[str, Lens]) -> str:
+    stem = name.rsplit(".", 1)[0]
+    match = next((n for n in (name, stem) if n in lenses), None)
+    if match is None:
+        raise BadInput(f"capture.yaml: baseline names '{name}', which has no camera.", fix=guess(stem, list(lenses)))
+    return match

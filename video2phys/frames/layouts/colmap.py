@@ -7,7 +7,7 @@ from pathlib import Path
 from video2phys.errors import BadInput
 from video2phys.frames.layouts.source import Layout, Source, Still
 
-NOTE = "cameras from COLMAP: lengths are in its units, and which way is up is taken from the cameras."
+NOTE = "cameras and sparse points are those of the COLMAP model."
 
 
 def model(capture: Path) -> Path | None:
@@ -20,12 +20,12 @@ def read(capture: Path) -> Layout:
     """Pictures lie in images/ beside the model. Raises BadInput for a model that cannot be read or has no pictures."""
     import pycolmap
 
-    from video2phys.frames import poses
+    from video2phys.frames import model as models
 
     place = model(capture)
     assert place is not None
     try:
-        found = poses.read(pycolmap.Reconstruction(place))
+        found = models.read(pycolmap.Reconstruction(place))
     except (RuntimeError, ValueError) as error:
         raise BadInput(f"{place} is not a COLMAP model that can be read: {error}", fix="Export it again.") from error
     images = capture / "images"
@@ -40,4 +40,5 @@ def read(capture: Path) -> Layout:
     )
     lost = len(found.lenses) - len(there)
     warnings = (f"{lost} picture(s) of the COLMAP model are missing and were left out.",) if lost else ()
-    return Layout("COLMAP", (), sources, notes=(NOTE,), warnings=warnings, points=found.points, points_colour=found.colour)
+    return Layout("COLMAP", (), sources, notes=(NOTE,), warnings=warnings, metric=False,
+                  points=found.points, points_colour=found.colour)  # fmt: skip

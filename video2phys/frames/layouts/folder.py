@@ -41,26 +41,36 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         sources, kind = _sequences(capture), "pictures"
     if not sources:
         raise BadInput(f"{capture} holds no video and no pictures.", fix="Put a video into the folder, or give the path of one.")
-    if kind == "pictures" and len(sources) == 1 and keys.fps is None and (keys.camera is None or not keys.camera.planar) and len(
-        sources[0].stills) >= FEW:  # fmt: skip
-        return _photographs(capture, sources[0], keys)
+    if (
+        kind == "pictures"
+        and len(sources) == 1
+        and keys.fps is None
+        and len(sources[0].stills) >= FEW
+        and (keys.camera is None or not (keys.camera.planar or keys.camera.transform_matrix))
+    ):
+        return _photographs(capture, sources[0])
     if len(sources) > 1 and keys.cameras is None:
         shown = ", ".join(s.name for s in sources[:4]) + (", ..." if len(sources) > 4 else "")
         raise BadInput(f"{capture} holds {len(sources)} views ({shown}) and no cameras.", fix=CAMERAS)
     dressed = tuple(_dress(capture, s, keys, up, alone=len(sources) == 1) for s in sources)
     scan, warnings = nerfstudio.scan(capture, up)
-    if (capture / "masks").is_dir() and not any(s.mask_video or s.mask_files or any(t.mask for t in s.stills) for s in dressed):
-        warnings = (*warnings, f"no file in masks/ is named as a view ({dressed[0].name}) or its pictures: they are not used.")
+    warnings += _unmatched(capture, dressed)
     name = f"folder with one {kind.rstrip('s')}" if len(sources) == 1 and kind == "videos" else f"folder of {kind}"
     return Layout(name, dressed, scan, notes=tuple(notes), warnings=warnings)
 
 
-def _photographs(capture: Path, source: Source, keys: Capture) -> Layout:
+def _unmatched(capture: Path, sources: tuple[Source, ...]) -> tuple[str, ...]:
+    if not (capture / "masks").is_dir() or any(s.mask_video or s.mask_files or any(t.mask for t in s.stills) for s in sources):
+        return ()
+    return (f"no file in masks/ is named as a view ({sources[0].name}) or its pictures: they are not used.",)
+
+
+def _photographs(capture: Path, source: Source) -> Layout:
     """Pictures without a rate: photographs of something at rest, whose cameras are to be found."""
-    dressed = _dress(capture, source, keys, None, alone=True)
-    named = tuple(Source(still.file.stem, stills=(still,)) for still in dressed.stills)
+    dressed = _masked(capture, source, alone=True)
+    named = nerfstudio.unique([Source(still.file.stem, stills=(still,)) for still in dressed.stills])
     note = f"{len(named)} pictures without a frame rate: taken as photographs of something at rest; `fps:` in capture.yaml makes a video."
-    return Layout("folder of photographs", (), named, notes=(note,))
+    return Layout("folder of photographs", (), named, notes=(note,), warnings=_unmatched(capture, (dressed,)), metric=False)
 
 
 def _named(capture: Path, keys: Capture) -> list[Source]:
@@ -97,13 +107,17 @@ def _stills(folder: Path) -> tuple[Still, ...]:
 
 
 def _dress(capture: Path, source: Source, keys: Capture, up: np.ndarray | None, *, alone: bool) -> Source:
-    """Add the camera, and the given masks: masks/NAME.mp4, masks/NAME/*.png or, for a view alone, masks/*.png."""
+    """Add the camera, and the given masks."""
     camera = keys.camera
     if keys.cameras is not None:
         if source.name not in keys.cameras:
             raise BadInput(f"capture.yaml gives no camera for view '{source.name}'.", fix=guess(source.name, list(keys.cameras)))
         camera = keys.cameras[source.name]
-    source = replace(source, lens=_lens(camera, up))
+    return _masked(capture, replace(source, lens=_lens(camera, up)), alone=alone)
+
+
+def _masked(capture: Path, source: Source, *, alone: bool) -> Source:
+    """Add the given masks: masks/NAME.mp4, masks/NAME/*.png or, for a view alone, masks/*.png."""
     masks = capture / "masks"
     if not masks.is_dir():
         return source
@@ -129,4 +143,7 @@ def background(capture: Path, keys: Capture, name: str) -> Path | None:
 def _lens(camera: CameraKeys | None, up: np.ndarray | None) -> Lens | None:
     if camera is None or camera.planar:
         return None
+    if camera.transform_matrix is None:
+        raise BadInput("capture.yaml: camera has fx and no transform_matrix, which only photographs of something at rest do without.",
+                       fix="Give transform_matrix (camera to world), or mode: planar.")  # fmt: skip
     return from_keys(camera.model_dump(by_alias=True, exclude_none=True), "capture.yaml: camera", up)

@@ -45,9 +45,11 @@ def read(capture: Path, keys: Capture, up: np.ndarray | None) -> Layout:
         raise BadInput(f"none of the files named in {files[0]} exists.", fix="Put the pictures where file_path says, or correct it.")
     notes = [METRES]
     if not videos and _at_rest(groups, files[0]):
-        photographs = tuple(Source(stills[0].file.stem, stills=tuple(stills), lens=lens) for lens, stills in groups.values())
-        return Layout("transforms of photographs", (), _unique(list(photographs)), notes=tuple(notes), warnings=tuple(warnings))
-    sources = _unique(videos) if videos else _cameras(groups)
+        photographs = [Source(still.file.stem, stills=(still,), lens=lens) for lens, stills in groups.values() for still in stills]
+        points, colour = _points(capture, trees[0].get("ply_file_path"), up, warnings)
+        return Layout("transforms of photographs", (), unique(photographs), notes=tuple(notes), warnings=tuple(warnings),
+                      points=points, points_colour=colour)  # fmt: skip
+    sources = unique(videos) if videos else _cameras(groups)
     if keys.videos is not None:
         stems = {Path(v).stem for v in keys.videos.values()}
         sources = tuple(s for s in sources if s.name in keys.videos or s.name in stems)
@@ -84,7 +86,7 @@ def scan(capture: Path, up: np.ndarray | None) -> tuple[tuple[Source, ...], tupl
             continue
         lens = from_keys(_with_size({**whole, **entry}, path), where, up)
         sources.append(Source(path.stem, stills=(Still(path, None, mask),), lens=lens))
-    return _unique(sources), (f"{left} of the pictures named in scan/transforms.json are missing.",) if left else ()
+    return unique(sources), (f"{left} of the pictures named in scan/transforms.json are missing.",) if left else ()
 
 
 def load_json(file: Path) -> Any:
@@ -143,12 +145,34 @@ def _fps(tree: Any) -> float | None:
 
 
 def _at_rest(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]], file: Path) -> bool:
-    """Whether every picture has a camera of its own and no time of its own. Raises BadInput for a camera that moves in time."""
-    if any(len(stills) > 1 for _, stills in groups.values()):
+    """Whether most pictures have a camera of their own and none a time of its own. Raises BadInput for a camera that moves in time."""
+    if sum(len(stills) > 1 for _, stills in groups.values()) > 0.1 * len(groups):  # some photographs were taken twice from one place
         return False
-    if len({stills[0].time for _, stills in groups.values()}) > 1:
+    if len({still.time for _, stills in groups.values() for still in stills}) > 1:
         raise BadInput(f"every picture in {file} has its own pose: the camera moves.", fix="Film with cameras that stand still.")
     return True
+
+
+def _points(capture: Path, name: Any, up: np.ndarray | None, warnings: list[str]) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Sparse points (N, 3) and colours (N, 3) uint8 of the PLY file that `ply_file_path` names."""
+    if not isinstance(name, str):
+        return None, None
+    if not (capture / name).is_file():
+        warnings.append(f"{name}, the sparse points named in transforms.json, is missing.")
+        return None, None
+    import trimesh
+
+    try:
+        cloud = trimesh.load(capture / name, file_type="ply", process=False)
+        points = np.asarray(cloud.vertices, float).reshape(-1, 3)  # type: ignore[union-attr]
+    except (ValueError, KeyError, IndexError, AttributeError) as error:
+        raise BadInput(
+            f"{capture / name} is not a PLY file of points: {error}.", fix="Export it again, or remove ply_file_path."
+        ) from error
+    colour = getattr(cloud, "colors", None) if hasattr(cloud, "colors") else None
+    if colour is None or len(colour) != len(points):
+        colour = np.full((len(points), 3), 128)
+    return points if up is None else points @ up.T, np.asarray(colour)[:, :3].astype(np.uint8)
 
 
 def _cameras(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]]) -> tuple[Source, ...]:
@@ -160,7 +184,7 @@ def _cameras(groups: dict[tuple[Any, ...], tuple[Lens, list[Still]]]) -> tuple[S
     return tuple(sources)
 
 
-def _unique(sources: list[Source]) -> tuple[Source, ...]:
+def unique(sources: list[Source]) -> tuple[Source, ...]:
     from dataclasses import replace
 
     names = [s.name for s in sources]

@@ -48,6 +48,7 @@ class Layout:
     fps: float | None = None  # [1/s] that the layout states
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    metric: bool = True  # whether the world is upright and in metres, as far as the layout tells
     points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
     points_colour: np.ndarray | None = None  # (N, 3) uint8
 
