@@ -21,6 +21,7 @@ LARGE = 2_000_000  # [px] photographs are made no larger than this for finding f
 EXHAUSTIVE = 150  # photographs up to which every pair is matched
 NEIGHBOURS = 12  # photographs after each one that it is matched with; farther ones at 16, 32, 64, ...
 NEAR, WIDE = 16, 60.0  # where the cameras are known: the nearest photographs, and [deg] the largest angle between two that can match
+AT_ONCE = 12  # photographs whose features are found in one call: each costs half a second
 BATCHES = 20  # of matching, between which progress is told
 FOCAL_TAGS = (".jpg", ".jpeg", ".tif", ".tiff")  # files that may carry EXIF
 
@@ -58,14 +59,11 @@ def database(
     place = folder / "database.db"
     pycolmap.Database.open(str(place)).close()
     _register(place, folder / "images", photographs, settings)
-    for k, photograph in enumerate(photographs):
+    reader = pycolmap.ImageReaderOptions(mask_path=folder / "masks") if masked else pycolmap.ImageReaderOptions()
+    for k in range(0, len(photographs), AT_ONCE):
         progress(0.35 * k / len(photographs), f"features of photograph {k + 1} of {len(photographs)}")
-        reader = pycolmap.ImageReaderOptions(camera_model=photograph.camera[0])
-        if masked:
-            reader.mask_path = folder / "masks"
-        pycolmap.extract_features(
-            place, folder / "images", image_names=[photograph.file], reader_options=reader, device=pycolmap.Device.cpu
-        )
+        files = [p.file for p in photographs[k : k + AT_ONCE]]
+        pycolmap.extract_features(place, folder / "images", image_names=files, reader_options=reader, device=pycolmap.Device.cpu)
     if given:
         there = {s.name: s for s in sources}
         chosen = _looking_alike([there[p.name] for p in photographs])

@@ -47,7 +47,11 @@ def run(layout: Layout, keys: Capture, settings: Settings, context: Context) -> 
         if masked:
             notes.append("the camera stands still and the object turns: cameras are found from what the masks show.")
         camera = keys.camera if keys.camera is not None and not keys.camera.planar else None
-        found = poses.estimate(layout.scan, settings, context.seed, place, told, camera, masked=masked)
+        try:
+            found = poses.estimate(layout.scan, settings, context.seed, place, told, camera, masked=masked)
+        except BadInput as error:
+            video = "" if given else " If they are the frames of a video, add `fps:` to capture.yaml."
+            raise BadInput(str(error), fix=f"{error.fix}{video}") from error
         sources = _registered(layout.scan, found, notes, warnings)
         points, colour, metric = found.points, found.colour, False
     sources, points, metric = _placed(sources, points, metric, known, keys, notes)
