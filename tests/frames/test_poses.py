@@ -11,11 +11,12 @@ import room
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.frames import capture, matching
+from video2phys.frames import capture, matching, poses
 from video2phys.frames.align import align
 from video2phys.frames.layouts.source import Source, Still
 from video2phys.frames.settings import Settings
 from video2phys.frames.stage import run
+from video2phys.progress import silent
 from video2phys.types import Camera, Frames
 
 
@@ -26,9 +27,13 @@ def context(folder: Path) -> Context:
 def test_featureless_photographs_are_refused_with_a_remedy(tmp_path: Path) -> None:
     for k in range(4):
         cv2.imwrite(str(tmp_path / f"{k}.png"), np.full((60, 80, 3), 90, np.uint8))
-    with pytest.raises(BadInput, match="cannot be brought together") as caught:
+    with pytest.raises(BadInput, match="none of 4 photographs can be brought together") as caught:
         run(tmp_path, Settings(), context(tmp_path / "out"))
-    assert "overlap" in caught.value.fix
+    assert "overlap" in caught.value.fix and "`fps:`" in caught.value.fix and "exhaustive" not in caught.value.fix
+    with pytest.raises(BadInput) as caught:
+        poses.estimate((), Settings(matching="sequential"), 0, tmp_path / "p", silent)
+    assert "poses need 3" in str(caught.value)
+    assert "exhaustive" in poses.remedy(30, Settings(matching="sequential"))
     assert not (tmp_path / "out/poses").exists()
 
 

@@ -89,9 +89,9 @@ def test_motion_of_a_capture_at_rest_is_refused_with_the_stage_to_stop_at(tmp_pa
 def test_photographs_that_were_not_registered_are_named() -> None:
     found = Poses({f"{k}": Lens(K, c.world_to_camera, SIZE) for k, c in enumerate(ring(5))}, np.zeros((9, 3)), np.zeros((9, 3)), 0.4)
     notes, warnings = list[str](), list[str]()
-    kept = still._registered(tuple(Source(f"{k}") for k in range(12)), found, notes, warnings)
+    kept = still._registered(tuple(Source(f"{k}") for k in range(12)), found, "More overlap.", notes, warnings)
     assert [s.name for s in kept] == ["0", "1", "2", "3", "4"]
-    assert "5 of 12" in notes[0] and "7 of 12" in warnings[0] and "5, 6, 7, 8, 9, ..." in warnings[0] and "overlap" in warnings[0]
+    assert "5 of 12" in notes[0] and "7 of 12" in warnings[0] and "5, 6, 7, 8, 9, ..." in warnings[0] and "More overlap." in warnings[0]
 
 
 def test_colmap_text_model_with_distortion_and_sparse_ids(tmp_path: Path) -> None:

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 FEW = 3  # photographs from which a reconstruction can be tried
 SCATTER = 0.5  # [px] of a feature's place: residuals well above it hardly count in the last adjustment
-REMEDY = (
-    "Take photographs that overlap by 70 % or more, in steps of at most 15 degrees, sharp and of something with texture; "
-    "frames.matching=exhaustive compares every pair."
-)
+REMEDY = "Take photographs that overlap by 70 % or more, in steps of at most 15 degrees, sharp and of something with texture"
 
 
 def estimate(
@@ -47,19 +44,26 @@ def estimate(
     with a remedy, where fewer than FEW photographs can be brought together.
     """
     fixed = camera is not None and camera.fx is not None
+    fix = remedy(len(sources), settings)
     if len(sources) < FEW:
-        raise BadInput(f"{len(sources)} photograph(s): poses need {FEW} or more.", fix=REMEDY)
+        raise BadInput(f"{len(sources)} photograph(s): poses need {FEW} or more.", fix=fix)
 
     def solve(database: Path, photographs: list[Photograph]) -> Poses:
         models = _map(database, folder, len(photographs), seed, progress, fixed)
         best = max(models, key=lambda m: m.num_reg_images(), default=None)
         if best is None or best.num_reg_images() < FEW:
-            several = f"only {best.num_reg_images()} of " if best else ""
-            raise BadInput(f"{several}{len(sources)} photographs cannot be brought together: too few points match.", fix=REMEDY)
+            many = f"no more than {best.num_reg_images()}" if best else "none"
+            raise BadInput(f"{many} of {len(sources)} photographs can be brought together: too few points match.", fix=fix)
         _adjust(best, fixed)
         return read(best, {p.file: p.name for p in photographs})
 
     return _inside(folder, lambda: solve(*matching.database(folder, sources, settings, seed, progress, camera=camera, masked=masked)))
+
+
+def remedy(count: int, settings: Settings) -> str:
+    """What to do about photographs that cannot be brought together."""
+    every = len(matching.pairs(count, settings.matching)) == count * (count - 1) // 2
+    return f"{REMEDY}." if every else f"{REMEDY}; frames.matching=exhaustive compares every pair, and takes longer."
 
 
 def triangulate(sources: Sequence[Source], settings: Settings, seed: int, folder: Path, progress: Progress) -> Poses:
@@ -99,7 +103,7 @@ def _inside(folder: Path, work: Callable[[], Poses]) -> Poses:
     try:
         return work()
     except (RuntimeError, ValueError) as error:
-        raise BadInput(f"the photographs cannot be brought together: {' '.join(str(error).split())}", fix=REMEDY) from error
+        raise BadInput(f"the photographs cannot be brought together: {' '.join(str(error).split())}", fix=f"{REMEDY}.") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

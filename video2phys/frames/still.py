@@ -52,7 +52,7 @@ def run(layout: Layout, keys: Capture, settings: Settings, context: Context) -> 
         except BadInput as error:
             video = "" if given else " If they are the frames of a video, add `fps:` to capture.yaml."
             raise BadInput(str(error), fix=f"{error.fix}{video}") from error
-        sources = _registered(layout.scan, found, notes, warnings)
+        sources = _registered(layout.scan, found, poses.remedy(len(layout.scan), settings), notes, warnings)
         points, colour, metric = found.points, found.colour, False
     sources, points, metric = _placed(sources, points, metric, known, keys, notes)
     views, damaged = stills(sources, settings, context.folder)
@@ -66,7 +66,7 @@ def run(layout: Layout, keys: Capture, settings: Settings, context: Context) -> 
                   tuple([*warnings, *damaged]), points, colour)  # fmt: skip
 
 
-def _registered(sources: tuple[Source, ...], found: Poses, notes: list[str], warnings: list[str]) -> tuple[Source, ...]:
+def _registered(sources: tuple[Source, ...], found: Poses, remedy: str, notes: list[str], warnings: list[str]) -> tuple[Source, ...]:
     """The photographs whose camera was found, and what is to be said of the others."""
     kept = tuple(replace(s, lens=found.lenses[s.name]) for s in sources if s.name in found.lenses)
     notes.append(f"cameras found from the photographs alone: {len(kept)} of {len(sources)} registered, {len(found.points)} points, "
@@ -74,7 +74,7 @@ def _registered(sources: tuple[Source, ...], found: Poses, notes: list[str], war
     lost = [s.name for s in sources if s.name not in found.lenses]
     if lost:
         some = ", ".join(lost[:NAMED]) + (", ..." if len(lost) > NAMED else "")
-        warnings.append(f"{len(lost)} of {len(sources)} photographs could not be registered and are not used ({some}). {poses.REMEDY}")
+        warnings.append(f"{len(lost)} of {len(sources)} photographs could not be registered and are not used ({some}). {remedy}")
     return kept
 
 
