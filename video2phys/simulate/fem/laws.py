@@ -110,12 +110,11 @@ def principal(law: Law) -> SimpleNamespace:
 
         @ti.func
         def slope(s: vec3, mu: real, lam: real):
-            J = s[0] * s[1] * s[2]
-            psi, g = ti.math.inf, vec3(0)
-            if J > 0:
-                log = ti.log(J)
-                psi = mu * (0.5 * (s.norm_sqr() - 3) - log) + 0.5 * lam * log * log
-                g = mu * s + (lam * log - mu) / s
+            psi, g = ti.cast(ti.math.inf, real), vec3(0)  # a bare literal would make psi single
+            if ti.min(s[0], ti.min(s[1], s[2])) > 0:
+                log, e = ti.log(s), s - 1  # |s|^2 - 3 - 2 log J by stretch: no difference of large numbers near rest
+                psi = mu * (e + 0.5 * e * e - log).sum() + 0.5 * lam * log.sum() ** 2
+                g = mu * e * (s + 1) / s + lam * log.sum() / s
             return psi, g
 
         @ti.func

@@ -21,7 +21,8 @@ def hexahedra(counts: tuple[int, int, int], size: tuple[float, float, float]) ->
     axes = [np.linspace(0, s, n + 1) for n, s in zip(counts, size, strict=True)]
     node = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
     cell = np.stack(np.meshgrid(*(np.arange(n) for n in counts), indexing="ij"), -1).reshape(-1, 1, 3) + CORNERS
-    return node, np.ravel_multi_index(tuple(np.moveaxis(cell, -1, 0)), tuple(n + 1 for n in counts)).astype(np.int32)
+    strides = np.array([(counts[1] + 1) * (counts[2] + 1), counts[2] + 1, 1])
+    return node, (cell @ strides).reshape(-1, 8).astype(np.int32)
 
 
 def tetrahedra(counts: tuple[int, int, int], size: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:

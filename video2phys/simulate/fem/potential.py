@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
 
+EPS = float(np.finfo(float).eps)
+
+
 @dataclass(frozen=True)
 class Body:
     """A scene with its parameters, and what follows from both."""
@@ -62,7 +65,7 @@ class Potential:
         return self.body.scene.element, self.body.scene.quadrature.gradient
 
     def slope(self, x: np.ndarray) -> tuple[float, float, np.ndarray]:
-        """The potential [J], the size of its largest part (what its round-off is measured by), and its derivative (V, 3) [N]."""
+        """The potential [J], what of it may be round-off [J], and its derivative (V, 3) [N]."""
         body, q, g = self.body, self.body.scene.quadrature, np.zeros_like(x)
         m = body.mass[:, None]
         elastic = kernels(body.scene.law).slope(
@@ -80,7 +83,15 @@ class Potential:
             parts.append(energy)
             g[touching] += push
         g[body.scene.clamped] = 0.0
-        return float(sum(parts)), max(map(abs, parts)), g
+        return float(sum(parts)), EPS * max(map(abs, parts)) + self._noise(x, elastic), g
+
+    def _noise(self, x: np.ndarray, elastic: float) -> float:
+        """Round-off of the elastic energy [J]. F is off by some EPS |x| |grad N|, V psi by V |P| times that, and sum V |P| is at most
+        sqrt(2 energy * sum V (2 mu + lam)): near rest far more than EPS times the energy."""
+        body, q = self.body, self.body.scene.quadrature
+        off = EPS * np.abs(x).max() * np.abs(q.gradient).max() * x.shape[1]
+        stiff = float((q.volume.sum(1) * (2 * body.mu + body.lam)).sum()) * (1 + self.viscous)
+        return off * (np.sqrt(2 * abs(elastic) * stiff) + off * stiff)
 
     def blocks(self, x: np.ndarray, *, project: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
         """V dP/dF (E, Q, 9, 9) and the plane's blocks (C, 3, 3); with `project` each positive semidefinite."""
@@ -102,7 +113,7 @@ class Potential:
 
     def matrix(self, blocks: tuple[np.ndarray, np.ndarray | None]) -> csc_matrix:
         """The second derivative as a sparse matrix over the free nodes, coordinates of a node side by side."""
-        from scipy.sparse import coo_matrix
+        from scipy.sparse import csc_matrix
 
         scene = self.body.scene
         n = scene.element.shape[1]
@@ -117,10 +128,12 @@ class Potential:
         if blocks[1] is not None:
             at = 3 * scene.touching[:, None, None]
             row, column = (np.broadcast_to(at + d, blocks[1].shape) for d in (np.arange(3)[:, None], np.arange(3)))
-            rows.append(row.ravel()), columns.append(column.ravel()), values.append(blocks[1].ravel())
+            rows.append(row.ravel())
+            columns.append(column.ravel())
+            values.append(blocks[1].ravel())
         number = np.full(3 * len(scene.node), -1)
         free = (3 * scene.free[:, None] + np.arange(3)).ravel()
         number[free] = np.arange(len(free))
         i, j, v = number[np.concatenate(rows)], number[np.concatenate(columns)], np.concatenate(values)
         inside = (i >= 0) & (j >= 0)
-        return coo_matrix((v[inside], (i[inside], j[inside])), shape=(len(free), len(free))).tocsc()
+        return csc_matrix((v[inside], (i[inside], j[inside])), shape=(len(free), len(free)))

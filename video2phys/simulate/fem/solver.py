@@ -16,7 +16,6 @@ import numpy as np
 from video2phys.simulate.fem.potential import Body, Potential
 
 ARMIJO = 1e-4
-ROUND_OFF = 1e-13  # of the largest part of the potential: smaller differences of it tell nothing
 
 
 class Status(str, Enum):
@@ -156,7 +155,7 @@ def _lbfgs(factor: Factor, history: int) -> Direction:
 
 def _descend(potential: Potential, x: np.ndarray, goal: float, iterations: int, direction: Direction) -> tuple[np.ndarray, Status, int]:
     """Steps along `direction` with backtracking: Armijo's rule, or the slope alone where the potential's round-off hides the fall."""
-    f, size, g = potential.slope(x)
+    f, noise, g = potential.slope(x)
     if not np.isfinite(f):
         return x, Status.UNSTABLE, 0
     for k in range(iterations):
@@ -169,12 +168,12 @@ def _descend(potential: Potential, x: np.ndarray, goal: float, iterations: int, 
         length = 1.0
         for _ in range(40):
             trial = x + length * p
-            f_new, size_new, g_new = potential.slope(trial)
-            level = abs(f_new - f) <= ROUND_OFF * max(size, size_new)
+            f_new, noise_new, g_new = potential.slope(trial)
+            level = abs(f_new - f) <= 10 * max(noise, noise_new)
             if np.isfinite(f_new) and (f_new <= f + ARMIJO * length * along or (level and float(np.vdot(g_new, p)) <= -0.9 * along)):
                 break
             length *= 0.5
         else:
             return x, Status.NOT_CONVERGED, k
-        x, f, size, g = trial, f_new, size_new, g_new
+        x, f, noise, g = trial, f_new, noise_new, g_new
     return x, Status.CONVERGED if np.linalg.norm(g) <= goal else Status.NOT_CONVERGED, iterations
