@@ -1,4 +1,4 @@
-"""The simulated object drawn on the footage: pictures, an H.264 video and a contact sheet."""
+"""The simulated object drawn on the footage, and below it by itself: pictures, an H.264 video and a contact sheet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from video2phys.twin import moved
 from video2phys.types import Body, Camera, Frames, Gaussians, Parameters, StateTrack
 
 TRAIN, HELDOUT, MEASURED = (255, 176, 0), (230, 60, 150), (40, 200, 230)  # RGB
@@ -21,14 +22,21 @@ def drawable(frames: Frames, views: list[int], most: int) -> list[int]:
 
 
 def draw(
-    frame: int, views: list[int], frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Parameters, box: int
-) -> np.ndarray:
-    """One frame's footage (H, W, 3) with the predicted outline, its path so far and the measured centre, views side by side.
+    frame: int, views: list[int], frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Parameters, bound: moved.Bindings,
+    box: int,
+) -> np.ndarray:  # fmt: skip
+    """One frame's footage (H, W, 3) with the predicted outline, its path so far and the measured centre, views side by side; below, the
+    reconstructed Gaussians as the simulation moves them.
 
     Held-out frames have another colour and a border. `box` [px] bounds width and height of a view.
     """
-    panels = [_panel(frames, v, frame, gaussians, states, parameters, box) for v in views]
-    return _label(np.hstack(panels), frame, float(frames.time[frame]), parameters)
+    columns = []
+    for view in views:
+        panel = _panel(frames, view, frame, gaussians, states, parameters, box)
+        camera = frames.views[view].camera
+        twin = moved.picture(camera, gaussians.bodies, parameters, frame, bound, frames.background(view))
+        columns.append(np.vstack([panel, _resize(twin, panel.shape[1], panel.shape[0])]))
+    return _label(np.hstack(columns), frame, float(frames.time[frame]), parameters)
 
 
 def best_views(frames: Frames) -> list[int]:
@@ -78,8 +86,7 @@ def _panel(frames: Frames, view: int, frame: int, gaussians: Gaussians, states: 
     camera = frames.views[view].camera
     zoom = box / max(image.shape[:2])
     height, width = (max(round(n * zoom), 2) for n in image.shape[:2])
-    method = cv2.INTER_CUBIC if zoom > 1 else cv2.INTER_AREA
-    canvas = cv2.resize(np.ascontiguousarray(image), (width, height), interpolation=method)
+    canvas = _resize(image, width, height)
     colour = HELDOUT if parameters.heldout[frame] else TRAIN
     for o, body in enumerate(gaussians.bodies):
         _path(canvas, camera, parameters.position[: frame + 1, o], zoom)
@@ -91,6 +98,13 @@ def _panel(frames: Frames, view: int, frame: int, gaussians: Gaussians, states: 
         if states.valid[frame, o]:
             _cross(canvas, camera.project(states.position[frame, o]) * zoom)
     return canvas
+
+
+def _resize(image: np.ndarray, width: int, height: int) -> np.ndarray:
+    import cv2
+
+    method = cv2.INTER_CUBIC if width > image.shape[1] else cv2.INTER_AREA
+    return cv2.resize(np.ascontiguousarray(image), (width, height), interpolation=method)
 
 
 def silhouette(camera: Camera, body: Body, parameters: Parameters, frame: int, o: int, zoom: float, shape: tuple[int, ...]) -> np.ndarray:
