@@ -143,7 +143,9 @@ def block(angle, friction):
     normal = np.array([np.sin(angle), 0, np.cos(angle)])
     R = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
     scene = build(node, element, normal=normal, contact_stiffness=1e8)
-    params = Params.of(scene, youngs_modulus=1e6, poisson_ratio=NU, density=RHO, gravity=(0, 0, -G), friction=friction, stiffness_damping=2e-3)
+    params = Params.of(
+        scene, youngs_modulus=1e6, poisson_ratio=NU, density=RHO, gravity=(0, 0, -G), friction=friction, stiffness_damping=2e-3
+    )
     along = np.array([np.cos(angle), 0, -np.sin(angle)])
     return scene, params, start(scene, rotation=R), along
 

@@ -40,4 +40,7 @@ class Settings(BaseModel):
     antialias: bool = Field(True, description="Gaussians smaller than a pixel fade instead of being drawn a pixel wide (scans).")
     exposure: bool = Field(True, description="Estimate how bright each photograph of a scene was taken.")
     early_stop: bool = Field(True, description="Stop when the views held out no longer improve (scans).")
+    wall: float | None = Field(
+        None, gt=0, description="Thickness of the wall of a body known to be hollow, in the capture's unit of length; null = solid."
+    )
     particles: int = Field(6000, ge=100, le=5_000_000, description="Particles that fill the body.")

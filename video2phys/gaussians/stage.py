@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 from video2phys.context import Context
+from video2phys.gaussians.hollow import hollow
 from video2phys.gaussians.settings import Settings
 from video2phys.types import Frames, Gaussians
 
 
 def run(frames: Frames, settings: Settings, context: Context) -> Gaussians:
-    """Frames to Gaussians. Raises BadInput where no frame shows the object whole."""
-    return import_module(f"video2phys.gaussians.{way(frames)}").reconstruct(frames, settings, context)
+    """Frames to Gaussians. Raises BadInput where no frame shows the object whole, or particles are too coarse for its wall."""
+    found: Gaussians = import_module(f"video2phys.gaussians.{way(frames)}").reconstruct(frames, settings, context)
+    if settings.wall is None:
+        return found
+    note = f"hollow: a wall of {settings.wall:.3g} {found.unit} was given; no picture shows it."
+    return replace(found, bodies=tuple(hollow(body, settings.wall) for body in found.bodies), notes=(*found.notes, note))
 
 
 def way(frames: Frames) -> str:
