@@ -27,7 +27,7 @@ def hollow(body: Body, wall: float) -> Body:
             f"a wall of {wall:.3g} is thinner than the particles are apart ({spacing:.3g}).",
             fix=f"Set gaussians.particles={needed} or more.",
         )
-    corner, _ = trimesh.remesh.subdivide_to_size(body.vertices, body.faces, FINE * spacing, max_iter=30)
+    corner = trimesh.remesh.subdivide_to_size(body.vertices, body.faces, FINE * spacing, max_iter=30)[0]
     depth = cKDTree(corner).query(body.particle)[0]
     kept = depth < wall
     return replace(body, particle=body.particle[kept], volume=body.volume[kept])
