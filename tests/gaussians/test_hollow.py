@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 import pytest
-import trimesh
+import samples
 
 from video2phys.errors import BadInput
 from video2phys.gaussians.hollow import hollow
-from video2phys.types import Body
+from video2phys.solids.fill import mesh, particles
+from video2phys.types import Body, Primitive
 
 
-def solid(mesh: trimesh.Trimesh, spacing: float) -> Body:
-    axis = np.arange(-0.5, 0.5, spacing) + spacing / 2
-    lattice = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), -1).reshape(-1, 3)
-    inside = np.abs(lattice).max(1) < 0.5 if len(mesh.faces) == 12 else np.linalg.norm(lattice, axis=1) < 0.5
-    particle, one = lattice[inside], np.zeros((1, 3))
-    return Body(one, np.array([[1.0, 0, 0, 0]]), one + 1, np.ones(1), one[None], particle, np.full(len(particle), spacing**3),
-                np.asarray(mesh.vertices), np.asarray(mesh.faces), 0, np.zeros(3), np.array([1.0, 0, 0, 0]))  # fmt: skip
+def solid(kind: Literal["sphere", "box"], count: int) -> Body:
+    shape = Primitive(kind, np.ones(3))
+    (particle, volume), (vertices, faces) = particles(shape, count), mesh(shape)
+    return replace(samples.box_body(), particle=particle, volume=volume, vertices=vertices, faces=faces)
 
 
 @pytest.mark.parametrize(
-    ("mesh", "volume"),
-    [
-        (trimesh.creation.icosphere(4, 0.5), 4 / 3 * np.pi * (0.5**3 - 0.4**3)),
-        (trimesh.creation.box((1, 1, 1)), 1 - 0.8**3),  # twelve large triangles
-    ],
+    ("kind", "volume"),
+    [("sphere", 4 / 3 * np.pi * (0.5**3 - 0.4**3)), ("box", 1 - 0.8**3)],  # the box has few, large triangles
 )
-def test_the_wall_has_its_volume(mesh: trimesh.Trimesh, volume: float) -> None:
-    shell = hollow(solid(mesh, 0.025), 0.1)
+def test_the_wall_has_its_volume(kind: Literal["sphere", "box"], volume: float) -> None:
+    shell = hollow(solid(kind, 64_000), 0.1)
     assert shell.volume.sum() == pytest.approx(volume, rel=0.04)
     assert len(shell.particle) == len(shell.volume)
 
 
 def test_a_thick_wall_is_a_solid() -> None:
-    body = solid(trimesh.creation.icosphere(3, 0.5), 0.05)
+    body = solid("sphere", 4000)
     assert len(hollow(body, 0.6).particle) == len(body.particle)
 
 
 def test_particles_too_coarse_for_a_wall_are_told() -> None:
-    body = solid(trimesh.creation.icosphere(3, 0.5), 0.05)
+    body = solid("box", 8000)
     with pytest.raises(BadInput, match="thinner") as told:
         hollow(body, 0.025)
     enough = int("".join(c for c in told.value.fix if c.isdigit()))

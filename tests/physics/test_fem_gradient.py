@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stretches import TURN, each_stretch
 
 from video2phys.errors import BadInput
 from video2phys.simulate.fem.gradient import differentiable
@@ -16,7 +17,6 @@ from video2phys.simulate.fem.solver import Solver, Status
 from video2phys.simulate.fem.statics import equilibrium
 
 EXACT = Solver(absolute=2e-13, relative=1e-12, iterations=400)
-TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
 SIZES = {
     "youngs_modulus": 1e5, "poisson_ratio": 0.3, "density": 1000.0, "gravity": 10.0, "load": 0.1, "mass_damping": 1.0,
     "stiffness_damping": 1e-2, "offset": 0.05, "friction": 0.3, "position": 0.02, "velocity": 1.0, "anchor": 0.01,
@@ -89,11 +89,7 @@ def test_one_step_from_rest(law, mesh, integrator):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(
-    "F",
-    [TURN, np.diag([1.2, 1.2, 0.8]), TURN @ np.diag([0.9, 1.1, 1.1]), np.array([[1, 0.3, 0], [0, 1, 0.2], [0.1, 0, 0.9]])],
-    ids=["pure rotation", "two equal stretches", "rotated equal stretches", "general"],
-)
+@each_stretch
 def test_one_step_deformed(law, F):
     scene = body(law)
     state = affine(start(scene, velocity=(0.3, 0.1, -0.2), angular_velocity=(3.0, -2, 4)), F)

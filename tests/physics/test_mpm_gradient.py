@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stretches import each_stretch
 
 from video2phys.simulate.mpm.gradient import differentiable, rigid_start
 from video2phys.simulate.mpm.rollout import rollout
 from video2phys.simulate.mpm.scene import Params, State, build, start
 
 LAWS = ["neo-Hookean", "fixed corotated"]
-TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
 
 
 def body(law, count=3, h=0.02):
@@ -85,11 +85,7 @@ def test_one_step_at_rest(law):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(
-    "F",
-    [TURN, np.diag([1.2, 1.2, 0.8]), TURN @ np.diag([0.9, 1.1, 1.1]), np.array([[1, 0.3, 0], [0, 1, 0.2], [0.1, 0, 0.9]])],
-    ids=["pure rotation", "two equal stretches", "rotated equal stretches", "general"],
-)
+@each_stretch
 def test_one_step_deformed(law, F):
     scene = body(law)
     params, state = case(scene, height=0.2)

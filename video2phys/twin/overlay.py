@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from video2phys.twin import moved
+from video2phys.twin.moved import Moved
 from video2phys.types import Body, Camera, Frames, Gaussians, Parameters, StateTrack
 
 TRAIN, HELDOUT, MEASURED = (255, 176, 0), (230, 60, 150), (40, 200, 230)  # RGB
@@ -22,20 +22,15 @@ def drawable(frames: Frames, views: list[int], most: int) -> list[int]:
 
 
 def draw(
-    frame: int, views: list[int], frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Parameters, bound: moved.Bindings,
-    box: int,
-) -> np.ndarray:  # fmt: skip
+    frame: int, views: list[int], frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Parameters, moved: Moved, box: int
+) -> np.ndarray:
     """One frame's footage (H, W, 3) with the predicted outline, its path so far and the measured centre, views side by side; below, the
     reconstructed Gaussians as the simulation moves them.
 
     Held-out frames have another colour and a border. `box` [px] bounds width and height of a view.
     """
-    columns = []
-    for view in views:
-        panel = _panel(frames, view, frame, gaussians, states, parameters, box)
-        camera = frames.views[view].camera
-        twin = moved.picture(camera, gaussians.bodies, parameters, frame, bound, frames.background(view))
-        columns.append(np.vstack([panel, _resize(twin, panel.shape[1], panel.shape[0])]))
+    panels = [_panel(frames, v, frame, gaussians, states, parameters, box) for v in views]
+    columns = [np.vstack([p, _resize(twin, p.shape[1], p.shape[0])]) for p, twin in zip(panels, moved.pictures(frame), strict=True)]
     return _label(np.hstack(columns), frame, float(frames.time[frame]), parameters)
 
 

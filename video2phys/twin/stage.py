@@ -10,9 +10,10 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.result import finite, summary
-from video2phys.twin import build, moved, overlay, replay, report
+from video2phys.twin import build, overlay, replay, report
 from video2phys.twin.formats import json as json_format
 from video2phys.twin.formats import mesh, mjcf, ply
+from video2phys.twin.moved import Moved
 from video2phys.twin.settings import Settings
 from video2phys.types import Frames, Gaussians, Parameters, StateTrack, Topology, Twin, TwinFile
 
@@ -124,12 +125,12 @@ def _film(
     if not index:
         return None
 
-    bound = moved.bindings(gaussians.bodies, parameters)
+    moved = Moved.of(frames, views, gaussians.bodies, parameters)
 
     def pictures(chosen: list[int], box: int) -> Iterator[np.ndarray]:
         for done, frame in enumerate(chosen):
             context.progress(0.3 + 0.5 * done / len(chosen), "overlay")
-            yield overlay.draw(frame, views, frames, gaussians, states, parameters, bound, box)
+            yield overlay.draw(frame, views, frames, gaussians, states, parameters, moved, box)
 
     file, fps = context.folder / "overlay.mp4", float(np.clip(len(index) / VIDEO_SECONDS, 6, 30))
     overlay.video(file, pictures(index, settings.video_size), fps)

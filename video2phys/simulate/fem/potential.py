@@ -8,6 +8,7 @@ c = 1 / tau^2 and drag = alpha / tau for a stage of length tau, both zero at res
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,16 @@ class Body:
         mu, lam = (np.ascontiguousarray(a) for a in lame(params.youngs_modulus, params.poisson_ratio))
         mass = node_mass(scene, params)
         return Body(scene, params, mu, lam, mass, params.load + mass[:, None] * params.gravity)
+
+    @cached_property
+    def stiffness(self) -> float:
+        """[J] sum V (2 mu + lam)."""
+        return float((self.scene.quadrature.volume.sum(1) * (2 * self.mu + self.lam)).sum())
+
+    @cached_property
+    def steepest(self) -> float:
+        """[1/m] largest |grad N|."""
+        return float(np.abs(self.scene.quadrature.gradient).max())
 
     def gradients(self, x: np.ndarray) -> np.ndarray:
         """Deformation gradients (E, Q, 3, 3) of nodes (V, 3)."""
@@ -88,9 +99,7 @@ class Potential:
     def _noise(self, x: np.ndarray, elastic: float) -> float:
         """Round-off of the elastic energy [J]. F is off by some EPS |x| |grad N|, V psi by V |P| times that, and sum V |P| is at most
         sqrt(2 energy * sum V (2 mu + lam)): near rest far more than EPS times the energy."""
-        body, q = self.body, self.body.scene.quadrature
-        off = EPS * np.abs(x).max() * np.abs(q.gradient).max() * x.shape[1]
-        stiff = float((q.volume.sum(1) * (2 * body.mu + body.lam)).sum()) * (1 + self.viscous)
+        off, stiff = EPS * np.abs(x).max() * self.body.steepest * x.shape[1], self.body.stiffness * (1 + self.viscous)
         return off * (np.sqrt(2 * abs(elastic) * stiff) + off * stiff)
 
     def blocks(self, x: np.ndarray, *, project: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
