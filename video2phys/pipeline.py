@@ -39,7 +39,7 @@ STAGES = {
         Stage("states", ("frames", "gaussians"), types.StateTrack, version=2),
         Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=6),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),
-        Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=2),
+        Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=3),
     )
 }
 
