@@ -106,6 +106,18 @@ def test_usage() -> None:
     assert call("--version").stdout.strip().count(".") == 2
 
 
+def test_an_interrupt_within_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise ImportError("initialization failed") from cause
+
+    monkeypatch.setattr(Run, "open", broken)
+    result = call("show", tmp_path)
+    assert result.exit_code == cli.INTERRUPTED and result.stderr.startswith("interrupted")
+
+
 def test_mistakes_are_two_lines(tmp_path: Path) -> None:
     refused(call("run", tmp_path / "none"), 3, "there is no capture")
     refused(call("run", tmp_path, "-o", tmp_path / "out", "-q"), 3, "holds no video")

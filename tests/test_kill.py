@@ -75,7 +75,7 @@ def test_interrupted_it_says_one_line_and_goes_on(tmp_path: Path, undisturbed: t
         time.sleep(0.02)
     run.send_signal(signal.SIGINT)
     out, errors = run.communicate()
-    assert run.returncode == 130 and out == ""
+    assert run.returncode in (130, -signal.SIGINT) and out == ""  # a shell calls both 130; Python picks by what Ctrl-C fell into
     assert errors.startswith("interrupted") and len(errors.strip().splitlines()) == 1
     again = start(tmp_path / "run")
     _, errors = again.communicate()

@@ -32,11 +32,18 @@ class Group(typer.core.TyperGroup):
             failure = _system(error)
             if failure is None:
                 raise
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ImportError) as error:
+            if not _interrupts(error):
+                raise
             typer.echo("interrupted: what was finished is kept, run the same command to go on.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         typer.secho(f"error: {failure}\n  fix: {failure.fix}", err=True)
         raise typer.Exit(failure.exit_code)
+
+
+def _interrupts(error: BaseException | None) -> bool:
+    """Whether it comes from Ctrl-C, which a compiled module on its way in reports as a failed import."""
+    return error is not None and (isinstance(error, KeyboardInterrupt) or _interrupts(error.__cause__ or error.__context__))
 
 
 def _system(error: OSError) -> BadInput | None:
