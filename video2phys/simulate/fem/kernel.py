@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 from video2phys.backend import taichi
 from video2phys.simulate.fem.laws import Law, principal
-from video2phys.simulate.fem.svd import decomposition
+from video2phys.simulate.materials.svd import decomposition
 
 
 @cache
@@ -31,7 +31,7 @@ def kernels(law: Law) -> SimpleNamespace:
     scalars, table = ti.types.ndarray(dtype=real, ndim=1), ti.types.ndarray(dtype=real, ndim=2)
     matrices, index = ti.types.ndarray(dtype=mat3, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=2)
     tensors = ti.types.ndarray(dtype=real, ndim=4)
-    density, signed_svd = principal(law), decomposition().signed_svd
+    density, signed_svd = principal(law), decomposition("f64").signed_svd
 
     @ti.func
     def gradient(x: ti.template(), element: ti.template(), grad: ti.template(), e: int, q: int):

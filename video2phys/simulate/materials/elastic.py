@@ -1,4 +1,4 @@
-"""Isotropic elasticity: constants and wave speed."""
+"""The names of the laws, and the constants of isotropic elasticity with the wave speed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-Law = Literal["neo-Hookean", "fixed corotated"]
+Law = Literal["neo-Hookean", "fixed corotated", "Hencky", "von Mises", "Drucker-Prager", "Newtonian"]
 
 
 def lame(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,3 +30,12 @@ def wave_speed(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray, density: n
     """Speed of pressure waves at rest, sqrt((lam + 2 mu) / rho) [m/s]."""
     mu, lam = lame(youngs_modulus, poisson_ratio)
     return np.sqrt((lam + 2 * mu) / density)
+
+
+def sand_strength(friction_angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi)) of the Drucker-Prager law and its derivative by phi [rad].
+
+    In triaxial compression this is the cone of Mohr and Coulomb (Klar et al. 2016, "Drucker-Prager elastoplasticity for sand animation").
+    """
+    sin, cos = np.sin(friction_angle), np.cos(friction_angle)
+    return np.sqrt(2 / 3) * 2 * sin / (3 - sin), np.sqrt(2 / 3) * 6 * cos / (3 - sin) ** 2

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.simulate.materials.elastic import lame_pullback
 from video2phys.simulate.mpm.forward import advance
 from video2phys.simulate.mpm.reverse import retreat
 from video2phys.simulate.mpm.rollout import Track, arrays, march, schedule, track
-from video2phys.simulate.mpm.scene import Params, Scene, State
+from video2phys.simulate.mpm.scene import Params, Scene, State, constants_pullback
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,11 @@ class Gradient:
     gravity: np.ndarray  # (B, 3)
     offset: np.ndarray  # (B,)
     friction: np.ndarray  # (B,)
+    yield_stress: np.ndarray  # (B,)
+    friction_angle: np.ndarray  # (B,)
+    viscosity: np.ndarray  # (B,)
+    stiffness: np.ndarray  # (B, N)
+    presence: np.ndarray  # (B, N)
     start: State  # by position, velocity, affine and deformation of each particle at the first frame
 
 
@@ -50,7 +54,7 @@ def differentiable(
         forward, reverse = advance(scene.precision, scene.law), retreat(scene.precision, scene.law)
         moved, d_grid, d_push = np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes), real)
         d_state = tuple(np.zeros_like(s) for s in checkpoints[0])
-        d_mass, d_mu, d_lam = np.zeros_like(tape.matter[0]), np.zeros(batch, real), np.zeros(batch, real)
+        d_mass, d_volume, d_matter = np.zeros_like(tape.matter[0]), np.zeros_like(tape.matter[0]), np.zeros((batch, 4), real)
         d_gravity, d_offset, d_friction = np.zeros((batch, 3), real), np.zeros(batch, real), np.zeros(batch, real)
 
         def seed(frame: int) -> None:
@@ -65,13 +69,22 @@ def differentiable(
             dt = np.ascontiguousarray((time[k + 1] - time[k]) / count[k], real)
             common = (*tape.state, *tape.matter, *tape.law, dt, count[k], scene.cell, *tape.scratch, tape.failed)
             forward(*common, 1)
-            reverse(*common, moved, d_grid, d_push, *d_state, d_mass, d_mu, d_lam, d_gravity, d_offset, d_friction)
+            reverse(*common, moved, d_grid, d_push, *d_state, d_mass, d_volume, d_matter, d_gravity, d_offset, d_friction)
         seed(0)
-        d_E, d_nu = lame_pullback(params.youngs_modulus, params.poisson_ratio, d_mu, d_lam)
-        d_density, (d_x, d_v, d_C, d_F) = d_mass * tape.matter[1], d_state
-        for g in (d_E, d_nu, d_density, d_gravity, d_offset, d_friction, *d_state):
+        volume = scene.volume * params.size[:, None] ** 3
+        found = Gradient(
+            **constants_pullback(params, scene, d_matter),
+            density=d_mass * volume * params.presence,
+            stiffness=d_volume * volume * params.presence,
+            presence=(d_mass * params.density + d_volume * params.stiffness) * volume,
+            gravity=d_gravity,
+            offset=d_offset,
+            friction=d_friction,
+            start=State(*d_state),
+        )
+        for g in (*(v for v in vars(found).values() if isinstance(v, np.ndarray)), *d_state):
             g[a.failed > 0] = np.nan
-        return Gradient(d_E, d_nu, d_density, d_gravity, d_offset, d_friction, State(d_x, d_v, d_C, d_F))
+        return found
 
     return track(time, checkpoints, a), pullback
 

@@ -3,12 +3,13 @@
 Each statement of the forward step (transfer.py) is transposed by hand. With a bar for the derivative of the loss by a
 quantity, a prime for values after the step, r = x_i - x_p and D = 4 / dx^2:
 
-    grid to particle    Cbar' += dt Fbar' F^T,  vbar' += dt xbar',  Fbar = (I + dt C')^T Fbar'
+    grid to particle    Cbar' += dt Fbar' E^T,  vbar' += dt xbar',  Ebar = (I + dt C')^T Fbar'
                         ubar_i = sum_p w (vbar' + D Cbar' r)
                         xbar += sum_i grad w (u_i . vbar' + D u_i . Cbar' r) - D Cbar'^T v'
     grid                Pbar_i = ubar_i / m_i,  mbar_i = -ubar_i . P_i / m_i^2, and friction's part
     particle to grid    qbar = sum_i w Pbar,  Abar = sum_i w Pbar r^T,  vbar = m qbar,  Cbar = m Abar,  taubar = -dt V D Abar
                         xbar += sum_i grad w (Pbar . (q + A r) + mbar m + Nbar j) - A^T qbar
+    particles           Fbar, Cbar and those of the constants from Ebar and taubar by the law
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
@@ -19,7 +20,7 @@ from functools import cache
 
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
-from video2phys.simulate.materials.kernels import stress
+from video2phys.simulate.materials.response import response
 from video2phys.simulate.mpm.transfer import CONTACT, functions
 
 
@@ -28,11 +29,12 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
     """Kernel that carries derivatives from slot steps[b] of a tape back to slot 0.
 
     `d_x`, `d_v`, `d_C`, `d_F` hold the derivatives by the state at the end and are replaced by those at the start; the
-    derivatives by parameters are added to `d_mass` ... `d_friction`. Members that failed keep their derivatives.
+    derivatives by parameters are added to `d_mass` ... `d_friction`, those by the law's constants to `d_matter`. Members that
+    failed keep their derivatives.
     """
     ti = taichi()
     f = functions(real_name, law)
-    tau, tau_pullback = stress(real_name, law).tau, stress(real_name, law).pullback
+    matter_pullback = response(real_name, law).pullback
     t = f.types
     real, vec3, vec4, mat3 = t.real, t.vec3, t.vec4, t.mat3
 
@@ -63,11 +65,11 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
     @ti.kernel
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
-        width: t.per_particle, mu: t.per_member, lam: t.per_member, gravity: t.gravity, normal: t.gravity, offset: t.per_member,
-        friction: t.per_member, dt: t.per_member, steps: t.ints, dx: real, grid: t.grid, push: t.nodes, failed: t.ints,
-        moved: t.grid, d_grid: t.grid, d_push: t.nodes,
-        d_x: t.vectors, d_v: t.vectors, d_C: t.matrices, d_F: t.matrices, d_mass: t.per_particle, d_mu: t.per_member,
-        d_lam: t.per_member, d_gravity: t.gravity, d_offset: t.per_member, d_friction: t.per_member,
+        width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
+        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, failed: t.ints,
+        moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_x: t.vectors, d_v: t.vectors, d_C: t.matrices, d_F: t.matrices,
+        d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity, d_offset: t.per_member,
+        d_friction: t.per_member,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -80,7 +82,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                     s = steps[b] - 1 - back
                     lo, size = f.box(x, b, s, inv)
                     if failed[b] == 0:
-                        f.to_grid(b, s, lo, size, x, v, C, F, mass, volume, width, mu[b], lam[b], dt[b], dx, up, offset[b], grid, push)
+                        f.to_grid(b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, up, offset[b], elastic, stress, grid, push)
                         for c in range(size[0] * size[1] * size[2]):
                             d_grid[b, c] = vec4(0)
                             g = grid[b, c]
@@ -93,7 +95,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
                             o = base - lo
-                            new_C = d_C[b, p] + dt[b] * (d_F[b, p] @ F[b, s, p].transpose())
+                            new_C = d_C[b, p] + dt[b] * (d_F[b, p] @ elastic[b, p].transpose())
                             d_F[b, p] = d_F[b, p] + dt[b] * (C[b, s + 1, p].transpose() @ d_F[b, p])
                             new_v = d_v[b, p] + dt[b] * d_x[b, p]
                             along = vec3(0)
@@ -130,54 +132,55 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                         d_friction[b] = d_friction[b] + sum_friction
 
                         # particle to grid, transposed
-                        sum_mu, sum_lam, sum_offset = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
+                        m, sum_m, sum_offset = matter[b], vec4(0), ti.cast(0, real)
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
                             o = base - lo
                             own = mass[b, p]
-                            A = own * C[b, s, p] - dt[b] * volume[b, p] * D * tau(F[b, s, p], mu[b], lam[b])
+                            A = own * C[b, s, p] - dt[b] * volume[b, p] * D * stress[b, p]
                             momentum = own * v[b, s, p]
                             deep = f.depth(x[b, s, p], up, offset[b], width[b, p])
-                            stiff = dt[b] * CONTACT * (lam[b] + 2 * mu[b]) * width[b, p]
+                            layer = dt[b] * CONTACT / width[b, p] ** 2
+                            stiff = layer * (m[1] + 2 * m[0]) * volume[b, p]
                             j = ti.max(stiff * deep, 0)
                             momentum += j * up
-                            by_q, by_A, by_m, by_j, along = vec3(0), mat3(0), ti.cast(0, real), ti.cast(0, real), vec3(0)
-                            for i, k, m in ti.ndrange(3, 3, 3):
-                                d = vec3(i, k, m) - fx
+                            by_q, by_A, by_mass, by_j, along = vec3(0), mat3(0), ti.cast(0, real), ti.cast(0, real), vec3(0)
+                            for i, k, l in ti.ndrange(3, 3, 3):
+                                d = vec3(i, k, l) - fx
                                 w, slope = (
                                     vec3(f.weight(d[0]), f.weight(d[1]), f.weight(d[2])),
                                     vec3(f.slope(d[0]), f.slope(d[1]), f.slope(d[2])),
                                 )
-                                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + m
+                                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + l
                                 r = dx * d
                                 g = d_grid[b, c]
                                 d_P, wt = vec3(g[0], g[1], g[2]), w[0] * w[1] * w[2]
                                 by_q += wt * d_P
                                 by_A += wt * d_P.outer_product(r)
-                                by_m += wt * g[3]
+                                by_mass += wt * g[3]
                                 by_j += wt * d_push[b, c]
                                 along += (d_P.dot(momentum + A @ r) + g[3] * own + d_push[b, c] * j) * vec3(
                                     slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2]
                                 )
                             d_x[b, p] = d_x[b, p] + inv * along - A.transpose() @ by_q
                             d_v[b, p] = own * by_q
-                            d_C[b, p] = own * by_A
-                            d_mass[b, p] = d_mass[b, p] + by_m + v[b, s, p].dot(by_q) + (C[b, s, p] * by_A).sum()
-                            by_tau = -0.5 * dt[b] * volume[b, p] * D * (by_A + by_A.transpose())
-                            by_F, by_mu, by_lam = tau_pullback(F[b, s, p], mu[b], lam[b], by_tau)
-                            d_F[b, p] = d_F[b, p] + by_F
-                            sum_mu += by_mu
-                            sum_lam += by_lam
+                            d_mass[b, p] = d_mass[b, p] + by_mass + v[b, s, p].dot(by_q) + (C[b, s, p] * by_A).sum()
+                            by_tau = -0.5 * dt[b] * D * (by_A + by_A.transpose())
+                            by_F, by_C, by_constants = matter_pullback(F[b, s, p], C[b, s, p], m, dt[b], d_F[b, p], volume[b, p] * by_tau)
+                            d_F[b, p] = by_F
+                            d_C[b, p] = own * by_A + by_C
+                            sum_m += by_constants
+                            by_volume = (by_tau * stress[b, p]).sum()
                             if deep > 0:
                                 by_j += by_q.dot(up)
                                 d_x[b, p] = d_x[b, p] - stiff * by_j * up
                                 sum_offset += stiff * by_j
-                                by_modulus = dt[b] * CONTACT * width[b, p] * deep * by_j
-                                sum_lam += by_modulus
-                                sum_mu += 2 * by_modulus
-                        d_mu[b] = d_mu[b] + sum_mu
-                        d_lam[b] = d_lam[b] + sum_lam
+                                by_volume += layer * (m[1] + 2 * m[0]) * deep * by_j
+                                by_modulus = layer * volume[b, p] * deep * by_j
+                                sum_m += by_modulus * vec4(2, 1, 0, 0)
+                            d_volume[b, p] = d_volume[b, p] + by_volume
+                        d_matter[b] = d_matter[b] + sum_m
                         d_offset[b] = d_offset[b] + sum_offset
 
     return kernel

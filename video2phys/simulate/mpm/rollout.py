@@ -9,9 +9,8 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
-from video2phys.simulate.materials.elastic import lame
 from video2phys.simulate.mpm.forward import advance
-from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, contact, largest_step
+from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, constants, contact, largest_step
 from video2phys.types import check
 
 
@@ -34,9 +33,9 @@ class Arrays:
     """Contiguous copies in the scene's precision, in the order the kernels take them."""
 
     state: tuple[np.ndarray, ...]  # x, v, C, F (B, S, N, ...)
-    matter: tuple[np.ndarray, ...]  # mass, volume, width (B, N)
-    law: tuple[np.ndarray, ...]  # mu, lam (B,), gravity (B, 3), normal (1, 3), offset, friction (B,)
-    scratch: tuple[np.ndarray, ...]  # grid (B, G, 4), push (B, G)
+    matter: tuple[np.ndarray, ...]  # mass, volume that bears stress, width (B, N)
+    law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), normal (1, 3), offset, friction (B,)
+    scratch: tuple[np.ndarray, ...]  # elastic part of F, stress (B, N, 3, 3), grid (B, G, 4), push (B, G)
     failed: np.ndarray  # (B,) int32
 
 
@@ -56,15 +55,15 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
         return out
 
     volume = scene.volume * params.size[:, None] ** 3
-    mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
-    normal, offset = contact(params, scene)
+    there, (normal, offset) = volume * params.presence, contact(params, scene)
     c = [np.ascontiguousarray(a, real) for a in
-         (params.density * volume, volume, np.cbrt(volume), mu, lam, params.gravity, normal, offset, params.friction)]  # fmt: skip
+         (params.density * there, params.stiffness * there, np.cbrt(volume), constants(params, scene), params.gravity, normal, offset,
+          params.friction)]  # fmt: skip
     return Arrays(
         tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
         tuple(c[:3]),
         tuple(c[3:]),
-        (np.zeros((batch, scene.nodes, 4), real), np.zeros((batch, scene.nodes), real)),
+        (*np.zeros((2, batch, count, 3, 3), real), np.zeros((batch, scene.nodes, 4), real), np.zeros((batch, scene.nodes), real)),
         np.zeros(batch, np.int32),
     )
 

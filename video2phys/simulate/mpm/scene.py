@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.simulate.materials.elastic import Law, wave_speed
+from video2phys.simulate.materials.elastic import Law, lame, lame_pullback, sand_strength
 from video2phys.types import check
 
 COURANT = 0.5  # cells a pressure wave may cross in a step; soft bodies in hard impacts failed from 0.7 on (compression stiffens them)
+VISCOUS = 0.25  # rho cell^2 / viscosity is the longest step in which a particle by itself overshoots no shear flow, times courant
 STICKY = 1e6  # a friction coefficient that holds whatever touches; infinity is not safe under fast floating-point arithmetic
 Vector = tuple[float, float, float]
 ROOM = 4  # the grid box may grow to this many times its size at rest before a rollout counts as failed
@@ -38,21 +39,31 @@ class Scene:
 class Params:
     """What a fit may change, one entry per batch member."""
 
-    youngs_modulus: np.ndarray  # [Pa] (B,)
+    youngs_modulus: np.ndarray  # [Pa] (B,); of a fluid only the bulk modulus E / (3 (1 - 2 nu)) counts
     poisson_ratio: np.ndarray  # (B,)
     density: np.ndarray  # [kg/m^3] (B, N)
     gravity: np.ndarray  # [m/s^2] (B, 3)
     offset: np.ndarray  # [m] (B,) of the plane, normal . x = offset
     friction: np.ndarray  # (B,) Coulomb; STICKY or inf holds, 0 slips
     size: np.ndarray  # (B,) ratio of lengths to the scene's particles
+    yield_stress: np.ndarray  # [Pa] (B,) in uniaxial tension; von Mises
+    friction_angle: np.ndarray  # [rad] (B,) inside the matter; Drucker-Prager
+    viscosity: np.ndarray  # [Pa s] (B,) of a fluid; of plastic flow (von Mises); of a solid's damping (the other laws)
+    stiffness: np.ndarray  # (B, N) ratio of every modulus, strength and viscosity of a particle to those above
+    presence: np.ndarray  # (B, N) share of a particle that is there: of its mass and of its stress
 
     def __post_init__(self) -> None:
         check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B",), friction=("B",),
-              size=("B",))  # fmt: skip
-        if not (np.all(self.youngs_modulus > 0) and np.all(self.density > 0) and np.all(self.size > 0)):
-            raise BadInput("stiffness, density and size must be positive.", fix="Bound them below by a positive number.")
+              size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"), presence=("B", "N"))  # fmt: skip
+        positive = (self.youngs_modulus, self.density, self.size, self.stiffness, self.presence)
+        if not all(np.all(a > 0) for a in positive):
+            raise BadInput("stiffness, density, size and presence must be positive.", fix="Bound them below by a positive number.")
         if not np.all((self.poisson_ratio > -1) & (self.poisson_ratio < 0.5)):
             raise BadInput("Poisson's ratio must lie between -1 and 0.5.", fix="Keep poisson_ratio below 0.49.")
+        if not (np.all(self.yield_stress >= 0) and np.all(self.viscosity >= 0)):
+            raise BadInput("yield stress and viscosity must not be negative.", fix="Bound them below by zero.")
+        if not np.all((self.friction_angle >= 0) & (self.friction_angle < np.pi / 2)):
+            raise BadInput("the angle of friction must lie between 0 and pi/2 rad.", fix="Give friction_angle in radians.")
 
     @staticmethod
     def of(
@@ -65,15 +76,24 @@ class Params:
         offset: np.ndarray | float = 0.0,
         friction: np.ndarray | float = 0.0,
         size: np.ndarray | float = 1.0,
+        yield_stress: np.ndarray | float = 0.0,
+        friction_angle: np.ndarray | float = 0.0,
+        viscosity: np.ndarray | float = 0.0,
+        stiffness: np.ndarray | float = 1.0,
+        presence: np.ndarray | float = 1.0,
     ) -> Params:
-        """Broadcast scalars to the batch; `density` may be a scalar, (B,), (B, 1) or (B, N)."""
-        rows = [np.atleast_1d(np.asarray(a, float)) for a in (youngs_modulus, poisson_ratio, offset, friction, size)]
-        rho, g = np.asarray(density, float), np.atleast_2d(np.asarray(gravity, float))
-        rho = rho.reshape(-1, 1) if rho.ndim < 2 else rho
-        batch = max(*(len(a) for a in rows), len(rho), len(g))
-        E, nu, height, mu, size = (np.broadcast_to(a, batch) for a in rows)
+        """Broadcast scalars to the batch; `density`, `stiffness` and `presence` may be a scalar, (B,), (B, 1) or (B, N)."""
+        rows = [
+            np.atleast_1d(np.asarray(a, float))
+            for a in (youngs_modulus, poisson_ratio, offset, friction, size, yield_stress, friction_angle, viscosity)
+        ]
+        fields = [a.reshape(-1, 1) if a.ndim < 2 else a for a in (np.asarray(f, float) for f in (density, stiffness, presence))]
+        g = np.atleast_2d(np.asarray(gravity, float))
+        batch = max(len(a) for a in (*rows, *fields, g))
+        E, nu, height, mu, size, strength, angle, eta = (np.broadcast_to(a, batch) for a in rows)
+        rho, ratio, there = (np.broadcast_to(a, (batch, len(scene.volume))) for a in fields)
         return Params(
-            E, nu, np.broadcast_to(rho, (batch, len(scene.volume))), np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size
+            E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there
         )
 
 
@@ -149,7 +169,34 @@ def contact(params: Params, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     return scene.normal[None], params.offset
 
 
+def constants(params: Params, scene: Scene) -> np.ndarray:
+    """(mu, lam, strength, viscosity) of each member (B, 4), as materials/response.py takes them."""
+    mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
+    if scene.law == "Newtonian":
+        mu, lam = np.zeros_like(mu), lam + 2 / 3 * mu
+    strength = sand_strength(params.friction_angle)[0] if scene.law == "Drucker-Prager" else params.yield_stress
+    return np.stack([mu, lam, strength, params.viscosity], -1)
+
+
+def constants_pullback(params: Params, scene: Scene, d: np.ndarray) -> dict[str, np.ndarray]:
+    """Derivatives (B,) by each parameter that `constants` uses, from those by the constants (B, 4)."""
+    d_mu, d_lam, d_strength, d_viscosity = d.T
+    if scene.law == "Newtonian":
+        d_mu = 2 / 3 * d_lam
+    d_E, d_nu = lame_pullback(params.youngs_modulus, params.poisson_ratio, d_mu, d_lam)
+    sand = scene.law == "Drucker-Prager"
+    d_angle = d_strength * sand_strength(params.friction_angle)[1] if sand else np.zeros_like(d_strength)
+    d_yield = np.zeros_like(d_strength) if sand else d_strength
+    return {"youngs_modulus": d_E, "poisson_ratio": d_nu, "yield_stress": d_yield, "friction_angle": d_angle, "viscosity": d_viscosity}
+
+
 def largest_step(params: Params, scene: Scene, courant: float = COURANT) -> np.ndarray:
-    """Longest stable step [s] (B,): `courant` cells per step at the speed of pressure waves."""
-    c = wave_speed(params.youngs_modulus, params.poisson_ratio, params.density.min(axis=1))
-    return courant * scene.cell / c
+    """Longest stable step [s] (B,): `courant` cells per step at the speed of pressure waves, and no shear flow turned round by viscosity."""
+    mu, lam, _, viscosity = constants(params, scene).T
+    ratio = (params.stiffness / params.density).max(axis=1)
+    cell = scene.cell * np.ones_like(mu)
+    waves = courant * cell / np.sqrt((lam + 2 * mu) * ratio)
+    if scene.law == "von Mises":
+        return waves
+    with np.errstate(divide="ignore"):
+        return np.minimum(waves, courant * VISCOUS * cell**2 / (viscosity * ratio))

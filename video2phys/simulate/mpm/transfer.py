@@ -3,12 +3,14 @@
 One step of MLS-MPM (Hu et al. 2018) with APIC (Jiang et al. 2015) and quadratic B-splines. With r = x_i - x_p,
 D = 4 / dx^2 and weights w_ip of the positions at the start of the step:
 
-    particle to grid   m_i += w m_p,   P_i += w (m_p v_p + j_p n + A_p r),   A_p = m_p C_p - dt V_p D tau(F_p),   N_i += w j_p
+    particles          E_p, tau_p from F_p and C_p by the law (materials/response.py)
+    particle to grid   m_i += w m_p,   P_i += w (m_p v_p + j_p n + A_p r),   A_p = m_p C_p - dt V_p D tau_p,   N_i += w j_p
     grid               u_i = P_i / m_i + dt g, then Coulomb friction with the normal impulse N_i
-    grid to particle   v = sum w u_i,  C = D sum w u_i r^T,  x += dt v,  F <- (I + dt C) F
+    grid to particle   v = sum w u_i,  C = D sum w u_i r^T,  x += dt v,  F <- (I + dt C) E
 
 Contact with a plane: a particle is a ball that touches when its surface, half its width from its centre, passes the
-plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) width * depth. The height of contact is so a
+plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) V_p / width^2 * depth. V_p is the volume that bears stress:
+of matter that is half as stiff, or half present, half as much. The height of contact is so a
 continuous quantity, independent of where grid nodes lie, and the plane never pulls. Friction acts on the nodes, after
 stress and gravity, and takes at most all of the tangential velocity: a body at rest on a slope stays at rest.
 
@@ -24,7 +26,7 @@ from types import SimpleNamespace
 
 from video2phys.backend import taichi
 from video2phys.simulate.materials.elastic import Law
-from video2phys.simulate.materials.kernels import stress
+from video2phys.simulate.materials.response import response
 
 CONTACT = 4.0  # stiffness of the contact layer in units of (lam + 2 mu) / width: a wave's pressure presses it in by a few per cent of width
 
@@ -39,6 +41,7 @@ def types(real_name: str) -> SimpleNamespace:
     return SimpleNamespace(
         real=real, vec3=vec3, vec4=vec4, mat3=mat3,
         ints=array(dtype=ti.i32, ndim=1), per_member=array(dtype=real, ndim=1), per_particle=array(dtype=real, ndim=2),
+        constants=array(dtype=vec4, ndim=1),
         vectors=array(dtype=vec3, ndim=2), matrices=array(dtype=mat3, ndim=2), gravity=array(dtype=vec3, ndim=1),
         path=array(dtype=vec3, ndim=3), path_matrix=array(dtype=mat3, ndim=3), grid=array(dtype=vec4, ndim=2),
         nodes=array(dtype=real, ndim=2),
@@ -51,7 +54,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     ti = taichi()
     t = types(real_name)
     real, vec3, vec4 = t.real, t.vec3, t.vec4
-    tau = stress(real_name, law).tau
+    settle = response(real_name, law).settle
 
     @ti.func
     def weight(d: real):
@@ -98,10 +101,10 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     @ti.func
     def to_grid(
         b: ti.i32, s: ti.i32, lo, size, x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle,
-        volume: t.per_particle, width: t.per_particle, mu: real, lam: real, dt: real, dx: real, normal: vec3, offset: real,
-        grid: t.grid, push: t.nodes,
+        volume: t.per_particle, width: t.per_particle, m: vec4, dt: real, dx: real, normal: vec3, offset: real,
+        elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
     ):  # fmt: skip
-        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`."""
+        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`; E and tau of each particle."""
         inv = 1 / dx
         for c in range(size[0] * size[1] * size[2]):
             grid[b, c] = vec4(0)
@@ -111,17 +114,19 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             fx = x[b, s, p] * inv - ti.cast(base, real)
             wz = line_weights(fx[2])
             own = mass[b, p]
-            A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau(F[b, s, p], mu, lam)
+            E, tau = settle(F[b, s, p], C[b, s, p], m, dt)
+            elastic[b, p], stress[b, p] = E, tau
+            A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau
             q = own * v[b, s, p]
             o = base - lo
             deep = depth(x[b, s, p], normal, offset, width[b, p])
             if deep > 0:
-                j = dt * CONTACT * (lam + 2 * mu) * width[b, p] * deep
+                j = dt * CONTACT * (m[1] + 2 * m[0]) * volume[b, p] / width[b, p] ** 2 * deep
                 q += j * normal
                 for i, k in ti.ndrange(3, 3):
                     c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                    for m in ti.static(range(3)):
-                        push[b, c + m] = push[b, c + m] + weight(i - fx[0]) * weight(k - fx[1]) * wz[m] * j
+                    for l in ti.static(range(3)):
+                        push[b, c + l] = push[b, c + l] + weight(i - fx[0]) * weight(k - fx[1]) * wz[l] * j
             q -= dx * (A @ fx)
             A = dx * A
             ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
@@ -129,9 +134,9 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                 wt = weight(i - fx[0]) * weight(k - fx[1])
                 at = q + i * ax + k * ay
                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                for m in ti.static(range(3)):
-                    mom = wt * wz[m] * (at + m * az)
-                    grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * wz[m] * own)
+                for l in ti.static(range(3)):
+                    mom = wt * wz[l] * (at + l * az)
+                    grid[b, c + l] = grid[b, c + l] + vec4(mom[0], mom[1], mom[2], wt * wz[l] * own)
 
     @ti.func
     def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):

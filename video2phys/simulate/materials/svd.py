@@ -15,26 +15,27 @@ from video2phys.backend import taichi
 
 SWEEPS = 8  # Jacobi converges quadratically: four or five are the rule
 FLAT = 1e-30  # squared length [1] below which a column tells no direction; literals are single precision in kernels
+DIAGONAL = {"f32": 1e-14, "f64": 1e-36}  # squares off the diagonal, relative to those on it, that are round-off
 
 
 @cache
-def decomposition() -> SimpleNamespace:
-    """`signed_svd(F) -> (U, s, V)` in double precision."""
+def decomposition(real_name: str) -> SimpleNamespace:
+    """`signed_svd(F) -> (U, s, V)`."""
     ti = taichi()
-    real = ti.f64
+    real = getattr(ti, real_name)
     vec3, mat3 = ti.types.vector(3, real), ti.types.matrix(3, 3, real)
 
     @ti.func
     def column(M: mat3, k: ti.template()):
         return vec3(M[0, k], M[1, k], M[2, k])
 
-    @ti.func
-    def signed_svd(F: mat3):
+    @ti.real_func
+    def signed_svd(F: mat3) -> tuple[mat3, vec3, mat3]:
         C = F.transpose() @ F
         V = ti.Matrix.identity(real, 3)
         for _ in range(SWEEPS):
             off = C[0, 1] ** 2 + C[0, 2] ** 2 + C[1, 2] ** 2
-            if off <= 1e-36 * (C[0, 0] ** 2 + C[1, 1] ** 2 + C[2, 2] ** 2):
+            if off <= ti.static(DIAGONAL[real_name]) * (C[0, 0] ** 2 + C[1, 1] ** 2 + C[2, 2] ** 2):
                 break
             for pair in ti.static(((0, 1), (0, 2), (1, 2))):
                 p, q = ti.static(pair[0], pair[1])
