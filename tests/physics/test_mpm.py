@@ -147,6 +147,56 @@ def test_longitudinal_frequency_of_a_bar(law):
     assert -strain[1, 1] / strain[0, 0] == pytest.approx(nu, abs=0.04)
 
 
+def test_viscosity_damps_a_bar():
+    """Kelvin and Voigt: mu + i omega eta for mu in E = 9 K mu / (3 K + mu) gives the damping ratio (dE/dmu) omega eta / (2 E)."""
+    E, nu, L, h = 1e5, 0.3, 0.4, 0.01
+    K, mu = E / 3 / (1 - 2 * nu), E / 2 / (1 + nu)
+    scene = block((40, 6, 6), h, precision="f64")
+    X, t, ratio = scene.particle, np.arange(301) / 800, []
+    for viscosity in (0.0, 50.0):
+        params = Params.of(scene, youngs_modulus=E, poisson_ratio=nu, gravity=(0, 0, 0), viscosity=viscosity)
+        state = start(scene, params)
+        v = np.zeros_like(state.velocity)
+        v[0, :, 0] = 0.1 * np.sin(np.pi * X[:, 0] / L)
+        track = rollout(params, scene, type(state)(state.position, v, state.affine, state.deformation), t)
+        mode = np.abs(np.einsum("tn,n->t", track.position[:, 0, :, 0] - X[:, 0], np.sin(np.pi * X[:, 0] / L)))
+        peak = np.nonzero((mode[1:-1] > mode[:-2]) & (mode[1:-1] >= mode[2:]))[0] + 1
+        ratio.append(np.log(mode[peak[0]] / mode[peak[-1]]) / np.pi / (len(peak) - 1))
+    omega = np.pi * (len(peak) - 1) / (t[peak[-1]] - t[peak[0]])
+    want = 0.5 * 27 * K**2 / (3 * K + mu) ** 2 * omega * viscosity / E
+    assert ratio[0] < 0.002  # what the transfers lose
+    assert ratio[1] == pytest.approx(want, rel=0.05)
+
+
+def test_a_viscous_column_sags_at_the_rate_of_trouton():
+    """On a plane without friction a column thins at rho g (H - z) / (3 viscosity), the weight above over three times the viscosity."""
+    viscosity, h, n = 3000.0, 0.01, 24
+    scene = block((6, 6, n), h, normal=np.array([0, 0, 1.0]), law="Newtonian", precision="f64")
+    params = Params.of(scene, youngs_modulus=6e5, poisson_ratio=0.0, viscosity=viscosity)
+    t = np.arange(13) / 200
+    z = rollout(params, scene, start(scene, params, position=np.array([0, 0, n * h / 2])), t).position[:, 0, :, 2]
+    upper, lower = (np.abs(scene.particle[:, 2] - level) < 0.6 * h for level in (0.06, -0.06))
+    length = z[:, upper].mean(1) - z[:, lower].mean(1)
+    rate = -np.log(length[-1] / length[7]) / (t[-1] - t[7])  # by then the sound of the impact has died away
+    assert rate == pytest.approx(1000 * 9.81 * n * h / 2 / 3 / viscosity, rel=0.03)
+
+
+@pytest.mark.parametrize(("share", "stands"), [(0.5, True), (2.5, False)])
+def test_a_plastic_column_stands_while_its_weight_is_below_its_yield_stress(share, stands):
+    """rho g H = share of the yield stress; a weight laid on at once presses up to twice as hard for a moment."""
+    h, n = 0.01, 20
+    scene = block((8, 8, n), h, normal=np.array([0, 0, 1.0]), law="von Mises")
+    weight = 1500 * 9.81 * n * h
+    params = Params.of(scene, youngs_modulus=2e5, poisson_ratio=0.35, density=1500, friction=1, yield_stress=weight / share)
+    z = rollout(params, scene, start(scene, params, position=np.array([0, 0, n * h / 2])), np.arange(16) / 30).position[:, 0, :, 2]
+    height = np.ptp(z, axis=1) + h
+    lost = 1 - height[-5:] / (n * h)
+    if stands:
+        assert lost.max() < 0.02  # rho g H / (2 E) is 0.7 %
+    else:
+        assert lost.min() > 0.2 and np.ptp(lost) < 0.005  # it has come to rest, lower
+
+
 def test_laws_agree_at_small_strain():
     t = np.arange(6) / 120
     ends = []

@@ -28,7 +28,8 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
-        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, failed: t.ints, stride: ti.i32,
+        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
+        failed: t.ints, stride: ti.i32,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -42,7 +43,8 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                         failed[b] = 1
                     if failed[b] == 0:
                         f.to_grid(
-                            b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, normal[0], offset[b], elastic, stress, grid, push
+                            b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, normal[0], offset[b], elastic, stress,
+                            grid, push,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             g = grid[b, c]

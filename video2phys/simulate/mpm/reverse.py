@@ -82,7 +82,10 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                     s = steps[b] - 1 - back
                     lo, size = f.box(x, b, s, inv)
                     if failed[b] == 0:
-                        f.to_grid(b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, up, offset[b], elastic, stress, grid, push)
+                        f.to_grid(
+                            b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, up, offset[b], elastic, stress, grid,
+                            push,
+                        )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             d_grid[b, c] = vec4(0)
                             g = grid[b, c]
@@ -132,7 +135,8 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                         d_friction[b] = d_friction[b] + sum_friction
 
                         # particle to grid, transposed
-                        m, sum_m, sum_offset = matter[b], vec4(0), ti.cast(0, real)
+                        own_matter, sum_matter, sum_offset = matter[b], vec4(0), ti.cast(0, real)
+                        modulus = own_matter[1] + 2 * own_matter[0]
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
@@ -142,17 +146,17 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             momentum = own * v[b, s, p]
                             deep = f.depth(x[b, s, p], up, offset[b], width[b, p])
                             layer = dt[b] * CONTACT / width[b, p] ** 2
-                            stiff = layer * (m[1] + 2 * m[0]) * volume[b, p]
+                            stiff = layer * modulus * volume[b, p]
                             j = ti.max(stiff * deep, 0)
                             momentum += j * up
                             by_q, by_A, by_mass, by_j, along = vec3(0), mat3(0), ti.cast(0, real), ti.cast(0, real), vec3(0)
-                            for i, k, l in ti.ndrange(3, 3, 3):
-                                d = vec3(i, k, l) - fx
+                            for i, k, m in ti.ndrange(3, 3, 3):
+                                d = vec3(i, k, m) - fx
                                 w, slope = (
                                     vec3(f.weight(d[0]), f.weight(d[1]), f.weight(d[2])),
                                     vec3(f.slope(d[0]), f.slope(d[1]), f.slope(d[2])),
                                 )
-                                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + l
+                                c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2] + m
                                 r = dx * d
                                 g = d_grid[b, c]
                                 d_P, wt = vec3(g[0], g[1], g[2]), w[0] * w[1] * w[2]
@@ -167,20 +171,22 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             d_v[b, p] = own * by_q
                             d_mass[b, p] = d_mass[b, p] + by_mass + v[b, s, p].dot(by_q) + (C[b, s, p] * by_A).sum()
                             by_tau = -0.5 * dt[b] * D * (by_A + by_A.transpose())
-                            by_F, by_C, by_constants = matter_pullback(F[b, s, p], C[b, s, p], m, dt[b], d_F[b, p], volume[b, p] * by_tau)
+                            by_F, by_C, by_constants = matter_pullback(
+                                F[b, s, p], C[b, s, p], own_matter, dt[b], d_F[b, p], volume[b, p] * by_tau
+                            )
                             d_F[b, p] = by_F
                             d_C[b, p] = own * by_A + by_C
-                            sum_m += by_constants
+                            sum_matter += by_constants
                             by_volume = (by_tau * stress[b, p]).sum()
                             if deep > 0:
                                 by_j += by_q.dot(up)
                                 d_x[b, p] = d_x[b, p] - stiff * by_j * up
                                 sum_offset += stiff * by_j
-                                by_volume += layer * (m[1] + 2 * m[0]) * deep * by_j
+                                by_volume += layer * modulus * deep * by_j
                                 by_modulus = layer * volume[b, p] * deep * by_j
-                                sum_m += by_modulus * vec4(2, 1, 0, 0)
+                                sum_matter += by_modulus * vec4(2, 1, 0, 0)
                             d_volume[b, p] = d_volume[b, p] + by_volume
-                        d_matter[b] = d_matter[b] + sum_m
+                        d_matter[b] = d_matter[b] + sum_matter
                         d_offset[b] = d_offset[b] + sum_offset
 
     return kernel

@@ -54,7 +54,8 @@ class Params:
 
     def __post_init__(self) -> None:
         check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B",), friction=("B",),
-              size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"), presence=("B", "N"))  # fmt: skip
+              size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"),
+              presence=("B", "N"))  # fmt: skip
         positive = (self.youngs_modulus, self.density, self.size, self.stiffness, self.presence)
         if not all(np.all(a > 0) for a in positive):
             raise BadInput("stiffness, density, size and presence must be positive.", fix="Bound them below by a positive number.")
@@ -92,9 +93,7 @@ class Params:
         batch = max(len(a) for a in (*rows, *fields, g))
         E, nu, height, mu, size, strength, angle, eta = (np.broadcast_to(a, batch) for a in rows)
         rho, ratio, there = (np.broadcast_to(a, (batch, len(scene.volume))) for a in fields)
-        return Params(
-            E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there
-        )
+        return Params(E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there)
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def constants_pullback(params: Params, scene: Scene, d: np.ndarray) -> dict[str,
 
 
 def largest_step(params: Params, scene: Scene, courant: float = COURANT) -> np.ndarray:
-    """Longest stable step [s] (B,): `courant` cells per step at the speed of pressure waves, and no shear flow turned round by viscosity."""
+    """Longest stable step [s] (B,): `courant` cells at the speed of pressure waves, and viscosity turns no shear flow round."""
     mu, lam, _, viscosity = constants(params, scene).T
     ratio = (params.stiffness / params.density).max(axis=1)
     cell = scene.cell * np.ones_like(mu)

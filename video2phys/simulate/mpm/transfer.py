@@ -101,7 +101,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     @ti.func
     def to_grid(
         b: ti.i32, s: ti.i32, lo, size, x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle,
-        volume: t.per_particle, width: t.per_particle, m: vec4, dt: real, dx: real, normal: vec3, offset: real,
+        volume: t.per_particle, width: t.per_particle, matter: vec4, dt: real, dx: real, normal: vec3, offset: real,
         elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
     ):  # fmt: skip
         """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`; E and tau of each particle."""
@@ -114,19 +114,19 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             fx = x[b, s, p] * inv - ti.cast(base, real)
             wz = line_weights(fx[2])
             own = mass[b, p]
-            E, tau = settle(F[b, s, p], C[b, s, p], m, dt)
+            E, tau = settle(F[b, s, p], C[b, s, p], matter, dt)
             elastic[b, p], stress[b, p] = E, tau
             A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau
             q = own * v[b, s, p]
             o = base - lo
             deep = depth(x[b, s, p], normal, offset, width[b, p])
             if deep > 0:
-                j = dt * CONTACT * (m[1] + 2 * m[0]) * volume[b, p] / width[b, p] ** 2 * deep
+                j = dt * CONTACT * (matter[1] + 2 * matter[0]) * volume[b, p] / width[b, p] ** 2 * deep
                 q += j * normal
                 for i, k in ti.ndrange(3, 3):
                     c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                    for l in ti.static(range(3)):
-                        push[b, c + l] = push[b, c + l] + weight(i - fx[0]) * weight(k - fx[1]) * wz[l] * j
+                    for m in ti.static(range(3)):
+                        push[b, c + m] = push[b, c + m] + weight(i - fx[0]) * weight(k - fx[1]) * wz[m] * j
             q -= dx * (A @ fx)
             A = dx * A
             ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
@@ -134,9 +134,9 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                 wt = weight(i - fx[0]) * weight(k - fx[1])
                 at = q + i * ax + k * ay
                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                for l in ti.static(range(3)):
-                    mom = wt * wz[l] * (at + l * az)
-                    grid[b, c + l] = grid[b, c + l] + vec4(mom[0], mom[1], mom[2], wt * wz[l] * own)
+                for m in ti.static(range(3)):
+                    mom = wt * wz[m] * (at + m * az)
+                    grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * wz[m] * own)
 
     @ti.func
     def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):
