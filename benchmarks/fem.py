@@ -9,11 +9,10 @@ give the derivative of the tip's place by every parameter. Newton solves its ste
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from pathlib import Path
 
 import numpy as np
+import output
 
 COUNTS, SIZE = (44, 8, 7), (0.22, 0.04, 0.035)
 STEPS, GAP = 10, 0.01  # [s]
@@ -51,7 +50,7 @@ def measure(method: str, steps: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", nargs="?", const="-", default=None, metavar="FILE")
+    output.add_option(parser)
     asked = parser.parse_args().json
     measure("projective", 1)  # compiles
     fast, newton = measure("projective", STEPS), measure("newton", STEPS)
@@ -66,10 +65,7 @@ def main() -> None:
     if asked is None:
         for name, value in found.items():
             print(f"{name:28s} {value:12.4g}")
-    elif asked == "-":
-        print(json.dumps(found, indent=2))
-    else:
-        Path(asked).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    output.write(found, asked)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ same loop over particles in parallel with atomic adds. Times are the least of se
 
 # Taichi evaluates the annotations of kernels: no `from __future__ import annotations` here.
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
+import output
 
 from video2phys.backend import taichi
 from video2phys.simulate.materials.elastic import Law
@@ -129,10 +129,10 @@ def compilation() -> tuple[float, float]:
 def main() -> None:
     """Print the table, and write it as JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", nargs="?", const="-", default=None, metavar="FILE")
+    output.add_option(parser)
     parser.add_argument("--counts", type=int, nargs="+", default=[1000, 10_000, 100_000])
     args = parser.parse_args()
-    say = sys.stderr if args.json == "-" else sys.stdout
+    say = sys.stderr if args.json == output.STDOUT else sys.stdout
     first, cached = compilation()
     rows = []
     print(f"{'particles':>9} {'us_per_particle_step':>21} {'batch of 8':>11} {'ratio_vs_atomics':>17} "
@@ -160,10 +160,7 @@ def main() -> None:
         "rows": rows, "us_per_particle_step_by_law": laws, "first_use_s": first, "cached_use_s": cached,
         "ratio_vs_genesis": None, "ratio_vs_genesis_reason": "this benchmark does not run Genesis",
     }  # fmt: skip
-    if args.json == "-":
-        print(json.dumps(found, indent=1))
-    elif args.json:
-        Path(args.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    output.write(found, args.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+
+import output
 
 COUNTS, SIZES = (1000, 5000, 20_000), ((160, 120), (320, 240), (640, 480))
 REPEATS, PLAIN = 8, 100
@@ -108,13 +109,13 @@ def on_cuda() -> dict[str, float] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", nargs="?", const="-", help="JSON to stdout, or to a file")
+    output.add_option(parser)
     parser.add_argument("--worker", nargs=3, type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         sys.stdout.write(json.dumps(worker(*options.worker)))
         return
-    say = sys.stderr.write if options.json == "-" else sys.stdout.write
+    say = sys.stderr.write if options.json == output.STDOUT else sys.stdout.write
     say(f"{'Gaussians':>9s} {'picture':>8s} {'forward':>9s} {'+ backward':>11s} {'plain torch':>12s} {'ratio':>7s} {'per pixel':>9s}"
         f" {'ns each':>8s} {'memory':>8s}\n")  # fmt: skip
     both, ratio, memory = {}, {}, {}
@@ -139,10 +140,7 @@ def main() -> None:
     say("gsplat on CUDA: " + ("skipped, there is no CUDA device\n" if cuda is None else f"{cuda} ms\n"))
     result = {"forward_backward_ms": both, "speedup_vs_torch_5k": ratio["5000@160x120"], "speedup_vs_torch": ratio,
               "two_core_gain": gains[5000], "memory_mb": memory, "cuda_ms": cuda, "cores": len(os.sched_getaffinity(0))}  # fmt: skip
-    if options.json == "-":
-        sys.stdout.write(json.dumps(result, indent=1) + "\n")
-    elif options.json:
-        Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
+    output.write(result, options.json)
 
 
 if __name__ == "__main__":

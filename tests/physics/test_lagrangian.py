@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trimesh
@@ -198,6 +200,10 @@ def test_what_does_not_fit_is_refused():
         rollout(params, lattice, state, t, damping=-1.0)
     with pytest.raises(BadInput, match="do not fit"):
         rollout(Params.of(lattice.scene, youngs_modulus=np.array([1e5, 2e5]), poisson_ratio=0.3), lattice, state, t)
+    with pytest.raises(BadInput, match="grid at rest"):
+        rollout(params, replace(lattice, scene=replace(lattice.scene, law="von Mises")), state, t)
+    with pytest.raises(BadInput, match="presence"):
+        rollout(Params.of(lattice.scene, youngs_modulus=1e5, poisson_ratio=0.3, presence=0.5), lattice, state, t)
 
 
 def test_an_unstable_member_fails_by_name():

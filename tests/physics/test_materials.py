@@ -2,16 +2,17 @@
 
 # Taichi evaluates the annotations of kernels: no `from __future__ import annotations` here.
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from video2phys.backend import taichi
-from video2phys.simulate.materials.elastic import lame, sand_strength
+from video2phys.simulate.materials.elastic import Law, lame, sand_strength
 from video2phys.simulate.materials.response import response
 
-LAWS = ["neo-Hookean", "fixed corotated", "Hencky", "von Mises", "Drucker-Prager", "Newtonian"]
+LAWS = get_args(Law)
 E, NU = 1e6, 0.3
 MU, LAM = (float(c) for c in lame(np.array(E), np.array(NU)))
 TURN = Rotation.from_rotvec([0.4, -0.7, 1.1]).as_matrix()

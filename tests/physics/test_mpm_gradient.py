@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
 from stretches import each_stretch
 
+from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.mpm.gradient import differentiable, rigid_start
 from video2phys.simulate.mpm.rollout import rollout
 from video2phys.simulate.mpm.scene import Params, State, build, start
 
-LAWS = ["neo-Hookean", "fixed corotated", "Hencky", "von Mises", "Drucker-Prager", "Newtonian"]
+LAWS = get_args(Law)
 
 
 def body(law, count=3, h=0.02):

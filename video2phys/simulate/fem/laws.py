@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Literal
 
 from video2phys.backend import taichi
+from video2phys.simulate.materials.svd import decomposition
 
 Law = Literal["corotated", "fixed corotated", "neo-Hookean"]
 LAWS = ("corotated", "fixed corotated", "neo-Hookean")
@@ -33,6 +34,7 @@ def principal(law: Law) -> SimpleNamespace:
     ti = taichi()
     real = ti.f64
     vec3, mat3 = ti.types.vector(3, real), ti.types.matrix(3, 3, real)
+    diagonal = decomposition("f64").diagonal
 
     @ti.func
     def pairs(a: vec3):
@@ -42,10 +44,6 @@ def principal(law: Law) -> SimpleNamespace:
     @ti.func
     def sums(s: vec3):
         return ti.max(vec3(s[1] + s[2], s[2] + s[0], s[0] + s[1]), INVERTED)
-
-    @ti.func
-    def diagonal(a: vec3):
-        return mat3([[a[0], 0, 0], [0, a[1], 0], [0, 0, a[2]]])
 
     if law == "corotated":
 

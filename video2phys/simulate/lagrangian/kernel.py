@@ -24,7 +24,7 @@ from collections.abc import Callable
 from functools import cache
 
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
-from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.materials.elastic import Elastic
 from video2phys.simulate.materials.kernels import stress
 from video2phys.simulate.mpm.transfer import types
 
@@ -33,7 +33,7 @@ SWEEPS = 3  # of Gauss-Seidel a step; what is left is taken up by the next steps
 
 
 @cache
-def advance(real_name: str, law: Law) -> Callable[..., None]:
+def advance(real_name: str, law: Elastic) -> Callable[..., None]:
     """Kernel that moves (B, G) nodes through `steps[b]` steps of dt[b]."""
     ti = taichi()
     t = types(real_name)

@@ -55,9 +55,15 @@ def rollout(
     `damping` [1/s], one or (B,): the rate at which velocities of deformation fade; a vibration's amplitude falls by exp(-damping t / 2).
     `loss`, one or (B,), 0 to 1: the share of the speed of approach that touching particles lose in a step.
     `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
-    Raises BadInput where state and parameters do not belong together, or damping or loss have impossible values.
+    Raises BadInput where state and parameters do not belong together, damping or loss have impossible values, or the matter is not
+    simply elastic.
     """
     scene, batch = lattice.scene, len(params.size)
+    law = scene.law
+    if law not in ("neo-Hookean", "fixed corotated"):
+        raise BadInput(f"the law {law} needs a grid at rest in space.", fix="Simulate it with simulate.mpm.")
+    if not (np.all(params.stiffness == 1) and np.all(params.presence == 1) and np.all(params.viscosity == 0)):
+        raise BadInput("stiffness, presence and viscosity are not for this simulator.", fix="Use simulate.mpm, or damping for viscosity.")
     if state.position.shape[:2] != (batch, len(lattice.node)) or params.density.shape[1] != len(scene.volume):
         raise BadInput(
             f"{batch} parameter sets on {len(lattice.node)} nodes do not fit a state of {state.position.shape[:2]}.",
@@ -87,7 +93,7 @@ def rollout(
         array(lam), array(params.gravity), array(normal), array(offset), array(params.friction), array(damping), array(loss),
         array(1 / params.size),
     )  # fmt: skip
-    kernel, nodes = advance(scene.precision, scene.law), [x.copy()]
+    kernel, nodes = advance(scene.precision, law), [x.copy()]
     for k, gap in enumerate(np.diff(time)):
         kernel(x, v, *common, array(gap / count[k]), count[k], failed)
         failed[~np.isfinite(x).all((1, 2))] = 1

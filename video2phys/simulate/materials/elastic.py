@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-Law = Literal["neo-Hookean", "fixed corotated", "Hencky", "von Mises", "Drucker-Prager", "Newtonian"]
+Elastic = Literal["neo-Hookean", "fixed corotated"]
+Law = Literal[Elastic, "Hencky", "von Mises", "Drucker-Prager", "Newtonian"]
 
 
 def lame(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,8 +11,8 @@ von Mises      k d = d - w (d - r), r = sqrt(2/3) strength / (2 mu), where d > r
 Drucker-Prager k d = -c t strength where d > -c t strength, c = 1 + 3 lam / (2 mu), and e' = 0 where t >= 0: sand bears no tension.
                `strength` is alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi)) of the angle of friction phi (Klar et al. 2016).
 
-Derivatives need the quotients (g_i - g_j) / (s_i - s_j) of g = exp(e'). Both factors of k (exp e'_i - exp e'_j) / (e'_i - e'_j) times
-(log s_i - log s_j) / (s_i - s_j) are written as series where stretches are near: equal stretches are no special case.
+Derivatives need the quotients (g_i - g_j) / (s_i - s_j) of g = exp(e'). As e'_i - e'_j = k (log s_i - log s_j), they are k times the
+quotient of exp by e' times that of log by s, both written as series where stretches are near: equal stretches are no special case.
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
@@ -32,11 +32,7 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
     ti = taichi()
     real = getattr(ti, real_name)
     vec3, vec4, mat3 = ti.types.vector(3, real), ti.types.vector(4, real), ti.types.matrix(3, 3, real)
-    signed_svd = decomposition(real_name).signed_svd
-
-    @ti.func
-    def diagonal(a: vec3):
-        return mat3([[a[0], 0, 0], [0, a[1], 0], [0, 0, a[2]]])
+    signed_svd, diagonal = decomposition(real_name).signed_svd, decomposition(real_name).diagonal
 
     @ti.func
     def slip(t: real, d: real, m: vec4, dt: real):

@@ -16,11 +16,11 @@ from functools import cache
 from types import SimpleNamespace
 
 from video2phys.backend import taichi
-from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.materials.elastic import Elastic
 
 
 @cache
-def stress(real_name: str, law: Law) -> SimpleNamespace:
+def stress(real_name: str, law: Elastic) -> SimpleNamespace:
     """`tau(F, mu, lam)` and `pullback(F, mu, lam, T) -> (dF, dmu, dlam)` for a symmetric adjoint T of tau."""
     ti = taichi()
     real = getattr(ti, real_name)

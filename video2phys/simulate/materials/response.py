@@ -4,7 +4,7 @@ settle(F, C, m, dt) -> (E, tau): E is the elastic part of F, from which the next
 constants m are (mu, lam, strength, viscosity), see `Law`. Viscous stress 2 viscosity dev(sym C) adds to elastic stress (Kelvin-Voigt)
 and is the shear stress of a Newtonian fluid, whose E = J^(1/3) I keeps the volume only and whose pressure is
     p = -lam / 7 (J - J^-6), lam the bulk modulus.
-The von Mises law uses viscosity for its flow instead.
+The von Mises law uses viscosity for its flow instead. For laws that do not flow E is F itself.
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
@@ -21,7 +21,10 @@ from video2phys.simulate.materials.kernels import stress
 
 @cache
 def response(real_name: str, law: Law) -> SimpleNamespace:
-    """`settle(F, C, m, dt) -> (E, tau)` and `pullback(F, C, m, dt, d_E, T) -> (d_F, d_C, d_m)` for a symmetric adjoint T of tau."""
+    """`settle(F, C, m, dt) -> (E, tau)` and `pullback(F, C, m, dt, d_E, T) -> (d_F, d_C, d_m)` for a symmetric adjoint T of tau.
+
+    `flows`: whether E may differ from F.
+    """
     ti = taichi()
     real = getattr(ti, real_name)
     vec4, mat3 = ti.types.vector(4, real), ti.types.matrix(3, 3, real)
@@ -84,4 +87,4 @@ def response(real_name: str, law: Law) -> SimpleNamespace:
             d_m[3] += 2 * (T * shear(C)).sum()
             return d_F, 2 * m[3] * shear(T), d_m
 
-    return SimpleNamespace(settle=settle, pullback=pullback)
+    return SimpleNamespace(settle=settle, pullback=pullback, flows=law not in ("neo-Hookean", "fixed corotated", "Hencky"))

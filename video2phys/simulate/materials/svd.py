@@ -1,4 +1,4 @@
-"""The singular value decomposition of a 3x3 matrix with rotations on both sides, as a Taichi function.
+"""The singular value decomposition of a 3x3 matrix with rotations on both sides, as Taichi functions.
 
 F = U diag(s) V^T with det U = det V = 1, s descending, so that only the last value carries the sign of det F (Irving et al. 2004,
 "Invertible finite elements", section 5). V are the eigenvectors of F^T F by Jacobi's rotations; U follows from F V, its last column from
@@ -20,10 +20,14 @@ DIAGONAL = {"f32": 1e-14, "f64": 1e-36}  # squares off the diagonal, relative to
 
 @cache
 def decomposition(real_name: str) -> SimpleNamespace:
-    """`signed_svd(F) -> (U, s, V)`."""
+    """`signed_svd(F) -> (U, s, V)` and `diagonal(s)`, the matrix between U and V^T."""
     ti = taichi()
     real = getattr(ti, real_name)
     vec3, mat3 = ti.types.vector(3, real), ti.types.matrix(3, 3, real)
+
+    @ti.func
+    def diagonal(a: vec3):
+        return mat3([[a[0], 0, 0], [0, a[1], 0], [0, 0, a[2]]])
 
     @ti.func
     def column(M: mat3, k: ti.template()):
@@ -75,4 +79,4 @@ def decomposition(real_name: str) -> SimpleNamespace:
         U = ti.Matrix.cols([u0, u1, u0.cross(u1)])
         return U, vec3(u0.dot(column(M, 0)), u1.dot(column(M, 1)), u0.cross(u1).dot(column(M, 2))), V
 
-    return SimpleNamespace(signed_svd=signed_svd)
+    return SimpleNamespace(signed_svd=signed_svd, diagonal=diagonal)

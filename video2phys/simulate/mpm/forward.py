@@ -44,7 +44,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                     if failed[b] == 0:
                         f.to_grid(
                             b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, normal[0], offset[b], elastic, stress,
-                            grid, push,
+                            grid, push, False,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             g = grid[b, c]
@@ -74,6 +74,9 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                             x[b, n, p] = x[b, s, p] + dt[b] * new_v
                             v[b, n, p] = new_v
                             C[b, n, p] = new_C
-                            F[b, n, p] = elastic[b, p] + dt[b] * (new_C @ elastic[b, p])
+                            E = F[b, s, p]
+                            if ti.static(f.flows):
+                                E = elastic[b, p]
+                            F[b, n, p] = E + dt[b] * (new_C @ E)
 
     return kernel

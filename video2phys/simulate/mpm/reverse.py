@@ -84,7 +84,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                     if failed[b] == 0:
                         f.to_grid(
                             b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, up, offset[b], elastic, stress, grid,
-                            push,
+                            push, True,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             d_grid[b, c] = vec4(0)

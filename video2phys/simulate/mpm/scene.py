@@ -12,7 +12,7 @@ from video2phys.simulate.materials.elastic import Law, lame, lame_pullback, sand
 from video2phys.types import check
 
 COURANT = 0.5  # cells a pressure wave may cross in a step; soft bodies in hard impacts failed from 0.7 on (compression stiffens them)
-VISCOUS = 0.25  # rho cell^2 / viscosity is the longest step in which a particle by itself overshoots no shear flow, times courant
+VISCOUS = 0.25  # steps are at most courant times this many rho cell^2 / viscosity; 1/8 of it stops a lone particle's shear flow in one step
 STICKY = 1e6  # a friction coefficient that holds whatever touches; infinity is not safe under fast floating-point arithmetic
 Vector = tuple[float, float, float]
 ROOM = 4  # the grid box may grow to this many times its size at rest before a rollout counts as failed
@@ -193,9 +193,8 @@ def largest_step(params: Params, scene: Scene, courant: float = COURANT) -> np.n
     """Longest stable step [s] (B,): `courant` cells at the speed of pressure waves, and viscosity turns no shear flow round."""
     mu, lam, _, viscosity = constants(params, scene).T
     ratio = (params.stiffness / params.density).max(axis=1)
-    cell = scene.cell * np.ones_like(mu)
-    waves = courant * cell / np.sqrt((lam + 2 * mu) * ratio)
+    waves = courant * scene.cell / np.sqrt((lam + 2 * mu) * ratio)
     if scene.law == "von Mises":
         return waves
     with np.errstate(divide="ignore"):
-        return np.minimum(waves, courant * VISCOUS * cell**2 / (viscosity * ratio))
+        return np.minimum(waves, courant * VISCOUS * scene.cell**2 / (viscosity * ratio))

@@ -54,7 +54,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     ti = taichi()
     t = types(real_name)
     real, vec3, vec4 = t.real, t.vec3, t.vec4
-    settle = response(real_name, law).settle
+    settle, flows = response(real_name, law).settle, response(real_name, law).flows
 
     @ti.func
     def weight(d: real):
@@ -102,9 +102,9 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     def to_grid(
         b: ti.i32, s: ti.i32, lo, size, x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle,
         volume: t.per_particle, width: t.per_particle, matter: vec4, dt: real, dx: real, normal: vec3, offset: real,
-        elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
+        elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, keep: ti.template(),
     ):  # fmt: skip
-        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`; E and tau of each particle."""
+        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`; E and tau where E is not F, or to `keep`."""
         inv = 1 / dx
         for c in range(size[0] * size[1] * size[2]):
             grid[b, c] = vec4(0)
@@ -115,7 +115,8 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             wz = line_weights(fx[2])
             own = mass[b, p]
             E, tau = settle(F[b, s, p], C[b, s, p], matter, dt)
-            elastic[b, p], stress[b, p] = E, tau
+            if ti.static(keep or flows):
+                elastic[b, p], stress[b, p] = E, tau
             A = own * C[b, s, p] - dt * volume[b, p] * 4 * inv * inv * tau
             q = own * v[b, s, p]
             o = base - lo
@@ -161,5 +162,6 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
         depth=depth,
         to_grid=to_grid,
         velocity=velocity,
+        flows=flows,
         types=t,
     )
