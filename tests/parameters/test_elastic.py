@@ -17,15 +17,17 @@ from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Motion, Prediction, motion
 from video2phys.parameters.elastic_residuals import EXTRAPOLATION, LEFT, Change, Measured
-from video2phys.parameters.elastic_result import cut_off, stretched
 from video2phys.parameters.elastic_search import valleys
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_sight import Sight, sight
 from video2phys.parameters.elastic_silhouette import outline, overlap
 from video2phys.parameters.elastic_start import Start, ballistic, rotation_part
 from video2phys.parameters.settings import Settings
+from video2phys.parameters.table import cut_off, stretched
+from video2phys.simulate.clock import ladder
 from video2phys.simulate.lagrangian.lattice import embed
 from video2phys.simulate.lagrangian.surface import patches
+from video2phys.simulate.mpm.rollout import schedule
 from video2phys.simulate.mpm.scene import build
 from video2phys.solve.levenberg import Estimate
 from video2phys.solve.multistart import Starts
@@ -213,7 +215,7 @@ def test_stiff_bodies_get_fewer_particles():
     values = {"youngs_modulus": np.array([1e6]), "poisson_ratio": np.array([0.3])}
     m = simulated(body, begin, 31, counts[1])
     params = m.params(values)
-    taken = m.steps(params, np.arange(31) / 60).sum() * len(m.lattice.scene.volume)
+    taken = ladder(schedule(params, m.lattice.scene, np.arange(31) / 60, None)).sum() * len(m.lattice.scene.volume)
     assert 0.6 * 3e6 < taken < 2 * 3e6
 
 
@@ -254,8 +256,9 @@ def test_outline_of_a_box(tmp_path):
     write_image(tmp_path / "m.png", (mask * 255).astype(np.uint8))
     view = View("a", camera, ("",), (("m.png",),), np.array([[Seen.WHOLE]]))
     frames = Frames(tmp_path, np.zeros(1), (view,), (), 1, About(), "test")
-    assert overlap(frames, body.vertices[None], body.faces, np.array([True])) == pytest.approx(1.0)
-    assert overlap(frames, body.vertices[None] + [0.03, 0, 0], body.faces, np.array([True])) == pytest.approx(0.6, abs=0.03)
+    assert overlap(frames, lambda camera, _: outline(camera, body.vertices, body.faces), np.array([True])) == pytest.approx(1.0)
+    moved = body.vertices + np.array([0.03, 0, 0])
+    assert overlap(frames, lambda camera, _: outline(camera, moved, body.faces), np.array([True])) == pytest.approx(0.6, abs=0.03)
 
 
 def test_frames_share_the_error_of_a_simulation():

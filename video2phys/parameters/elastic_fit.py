@@ -16,15 +16,14 @@ from video2phys.parameters.elastic_start import Path, Start
 from video2phys.progress import Progress
 from video2phys.simulate.lagrangian.rollout import COURANT
 from video2phys.simulate.materials.elastic import wave_speed
-from video2phys.solve.covariance import spread
-from video2phys.solve.differences import Residuals
+from video2phys.solve.covariance import unsettled
 from video2phys.solve.levenberg import Estimate, levenberg
-from video2phys.solve.multistart import Starts, multistart
-from video2phys.solve.profile import LIMIT, interval, rise
+from video2phys.solve.multistart import multistart
+from video2phys.solve.profile import stretches
 from video2phys.solve.space import Space
 
 FEW = 3  # starts for all frames
-PROFILED, PROFILE_POINTS = ("friction", "poisson_ratio"), 20  # a contact that sticks, and a body that hardly changes shape, tell no more
+PROFILED = "friction", "poisson_ratio"  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
 
@@ -97,27 +96,10 @@ def impact(
     estimate = levenberg(residuals(fine, space), space.started(found.best.values), slope=cheap, max_steps=settings.max_steps,
                          tolerance=1e-3, probe=False, progress=stretch(progress, 0.75, 1.0))  # fmt: skip
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
-    estimate = unsettled(estimate, space, np.append(near.values, np.full(len(space) - len(near.values), np.nan)))
-    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), intervals(cheap, space, estimate, found))
-
-
-def intervals(residual: Residuals, space: Space, estimate: Estimate, found: Starts) -> dict[str, tuple[float, float]]:
-    """95 % intervals that a covariance does not give, within bounds: profiles of PROFILED, and the other explanations of MATERIAL.
-
-    An explanation is another minimum of the coarse grid whose cost the noise does not tell from the least.
-    """
-    widened, out = spread(estimate, CHANNELS).factor, {}
-    for name in dict.fromkeys((*PROFILED, *MATERIAL)):
-        k = space.names.index(name)
-        ends: list[float] = []
-        if name in PROFILED:
-            values = np.linspace(space.free[k].lower, space.free[k].upper, PROFILE_POINTS)
-            ends += interval(rise(residual, space, estimate, name, values), values, float(widened[k])) or ()
-        if name in MATERIAL:
-            ends += found.values[found.costs - found.costs[0] <= LIMIT * widened[k], k].tolist()
-        if ends:
-            out[name] = min(ends), max(ends)
-    return out
+    coarser = np.append(near.values, np.full(len(space) - len(near.values), np.nan))
+    estimate = unsettled(estimate, space, coarser, CHANNELS)
+    profiles = stretches(cheap, space, estimate, found, CHANNELS, PROFILED, MATERIAL)
+    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), profiles)
 
 
 def _segments(
@@ -145,19 +127,6 @@ def affordable(size: float, x: np.ndarray, density: float, duration: float, sett
     speed = float(wave_speed(x[:1], x[1:2], np.array([density]))[0])
     count = (settings.effort * 2 * COURANT * size / (speed * max(duration, 1e-9))) ** 0.75
     return int(np.clip(count, FEWEST_PARTICLES, settings.particles))
-
-
-def unsettled(estimate: Estimate, space: Space, coarse: np.ndarray) -> Estimate:
-    """Add the variance that the numerical method itself brings: the change since the coarser grid and the first contact.
-
-    `coarse` holds the values there (P,); residuals of one grid cannot show this error, because the fit absorbs it.
-    """
-    known = np.isfinite(coarse) & np.isfinite(np.diag(estimate.covariance)) & np.isfinite(estimate.values)
-    if not known.any() or not np.isfinite(estimate.residual).all():
-        return estimate
-    moved = np.where(known, space.to_internal(estimate.values) - space.to_internal(np.where(known, coarse, estimate.values)), 0)
-    factor = spread(estimate, CHANNELS).factor  # the covariance is multiplied by it later
-    return replace(estimate, covariance=estimate.covariance + np.diag(moved**2) / factor)
 
 
 def first_contact(begin: Start, path: Path, count: int) -> int:

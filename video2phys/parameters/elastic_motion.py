@@ -10,6 +10,7 @@ from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coa
 from video2phys.parameters.elastic_carve import Matter
 from video2phys.parameters.elastic_sight import Sight
 from video2phys.parameters.elastic_start import Start
+from video2phys.simulate.clock import ladder
 from video2phys.simulate.lagrangian.lattice import Lattice, begin, embed
 from video2phys.simulate.lagrangian.rollout import COURANT, Track, rollout
 from video2phys.simulate.lagrangian.surface import patches
@@ -82,7 +83,8 @@ class Motion:
             angular_velocity=vector("initial_angular_velocity", self.begin.angular_velocity),
         )
         damping, loss = (values.get(name, np.zeros(1)) for name in ("damping", "contact_loss"))
-        return rollout(params, self.lattice, state, time, damping=damping, loss=loss, steps=self.steps(params, time))
+        count = ladder(schedule(params, self.lattice.scene, time, None, COURANT))
+        return rollout(params, self.lattice, state, time, damping=damping, loss=loss, steps=count)
 
     def prediction(self, values: dict[str, np.ndarray], time: np.ndarray) -> Prediction:
         """Simulate one set of values, (1,) each, and read what is in sight; NaN from a failure on."""
@@ -111,11 +113,6 @@ class Motion:
             friction=values.get("friction", 0.0),
             size=values.get("size", 1.0),
         )
-
-    def steps(self, params: Params, time: np.ndarray) -> np.ndarray:
-        """Steps (T - 1, B) of a ladder of powers of sqrt(2): a small change of stiffness leaves the number, and so the error, alone."""
-        need = schedule(params, self.lattice.scene, time, None, COURANT)
-        return np.ceil(2.0 ** (np.ceil(2 * np.log2(need) - 1e-9) / 2)).astype(np.int32)
 
 
 def motion(

@@ -6,17 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from video2phys.parameters import table as tables
 from video2phys.parameters.elastic_fit import Fit
 from video2phys.parameters.elastic_motion import AXES, VECTORS
 from video2phys.parameters.elastic_residuals import CHANNELS, NAMES
-from video2phys.parameters.elastic_silhouette import center_error, overlap
+from video2phys.parameters.elastic_silhouette import center_error, outline, overlap
 from video2phys.parameters.elastic_start import rotation_part
 from video2phys.simulate.materials.elastic import Law
-from video2phys.solve.covariance import COVERS, correlation, parameters, spread
-from video2phys.solve.space import Free
+from video2phys.solve.covariance import correlation, spread
 from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict
 
-WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIFIED)
 MISFIT = 2.0  # standard deviations, root mean square
 # Few frames of an impact cannot tell a contact from the body: on scenes of other simulators these two were off beyond their intervals.
 BRIEF, BRIEFLY = 8, ("friction", "poisson_ratio")
@@ -34,51 +33,12 @@ NUISANCES = (
 
 def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
     """Scalars with intervals that include their profiles, starts as vectors, nuisances left out."""
-    estimate, space = fit.estimate, fit.space
     laws = {"youngs_modulus": law, "poisson_ratio": law, "friction": "Coulomb"}
-    scalars = {p.name: p for p in parameters(estimate, space, laws, channels=CHANNELS)}
-    for name, ends in fit.profiles.items():
-        scalars[name] = stretched(scalars[name], ends, next(f for f in space.free if f.name == name))
-    for free in space.free:
-        scalars[free.name] = cut_off(scalars[free.name], free)
-    for p in (scalars[name] for name in BRIEFLY if name in scalars and fit.contact < BRIEF):
+    found = tables.scalars(fit.estimate, fit.space, laws, fit.profiles, CHANNELS)
+    for p in (found[name] for name in BRIEFLY if name in found and fit.contact < BRIEF):
         if p.verdict in (Verdict.IDENTIFIED, Verdict.WEAK):
-            scalars[p.name] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, SHORT_CONTACT) if n))
-    out = [p for name, p in scalars.items() if name not in NUISANCES and name.partition(".")[0][:-2] not in VECTORS]
-    for name in ("initial_velocity", "initial_angular_velocity"):
-        parts = [scalars[f"{name}_{a}"] for a in AXES]
-        intervals = [p.interval for p in parts if p.interval is not None]
-        known = len(intervals) == len(parts)
-        ends = np.array(intervals, float) if known else np.full((3, 2), np.nan)
-        value = np.array([p.value for p in parts], float)
-        # A component near zero has no relative precision: a vector is identified when its length is.
-        whole = known and np.linalg.norm(np.ptp(ends, axis=1) / 2) < 0.25 * np.linalg.norm(value)
-        verdict = Verdict.IDENTIFIED if whole else next(v for v in WORST if any(p.verdict is v for p in parts))
-        interval = ends.tolist() if known else None
-        out.append(Parameter(name, value.tolist(), parts[0].unit, interval, verdict, note=parts[0].note))
-    return (*out, density)
-
-
-def cut_off(p: Parameter, free: Free) -> Parameter:
-    """An interval that ends at a bound ends by decree: the data do not identify the parameter on that side."""
-    if p.interval is None or p.verdict is not Verdict.IDENTIFIED:
-        return p
-    low, high = (float(end) for end in p.interval)  # pyright: ignore[reportArgumentType]
-    reached = [bound for bound, end in ((free.lower, low), (free.upper, high)) if np.isclose(bound, end)]
-    return replace(p, verdict=Verdict.WEAK, note=f"the interval is cut off by the bound {reached[0]:g}") if reached else p
-
-
-def stretched(p: Parameter, ends: tuple[float, float], free: Free) -> Parameter:
-    """The interval stretched over that of the profile; the verdict is never better for it."""
-    if p.interval is None:
-        return p
-    low, high = min(float(p.interval[0]), ends[0]), max(float(p.interval[1]), ends[1])  # pyright: ignore[reportArgumentType]
-    if [low, high] == list(p.interval):
-        return p
-    verdict = Verdict.NOT_IDENTIFIED if high - low > COVERS * (free.upper - free.lower) else Verdict.WEAK
-    verdict = min(verdict, p.verdict, key=WORST.index)
-    beyond = "; every larger value explains the motion as well" if high >= free.upper else ""
-    return replace(p, interval=[low, high], verdict=verdict, note=f"the interval is that of the profile and of other explanations{beyond}")
+            found[p.name] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, SHORT_CONTACT) if n))
+    return (*tables.table(found, NUISANCES, VECTORS), density)
 
 
 def result(
@@ -111,8 +71,8 @@ def result(
     residual = {
         "train_px": center_error(frames, position[:, 0], seen, train),
         "heldout_px": center_error(frames, position[:, 0], seen, heldout),
-        "train_iou": overlap(frames, vertices, body.faces, train),
-        "heldout_iou": overlap(frames, vertices, body.faces, heldout),
+        "train_iou": overlap(frames, lambda camera, k: outline(camera, vertices[k], body.faces), train),
+        "heldout_iou": overlap(frames, lambda camera, k: outline(camera, vertices[k], body.faces), heldout),
     }
     if plane is not None:
         height = float(values["ground_height"][0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from video2phys.types import Camera, Frames
@@ -22,8 +24,9 @@ def outline(camera: Camera, vertices: np.ndarray, faces: np.ndarray) -> np.ndarr
     return picture.astype(bool)
 
 
-def overlap(frames: Frames, vertices: np.ndarray, faces: np.ndarray, chosen: np.ndarray, obj: int = 0) -> float | None:
-    """Mean intersection over union of predicted (T, V, 3) and seen outlines, over the chosen frames (T,) bool and all views.
+def overlap(frames: Frames, draw: Callable[[Camera, int], np.ndarray], chosen: np.ndarray, obj: int = 0) -> float | None:
+    """Mean intersection over union of the predicted silhouettes draw(camera, frame) and the seen ones, over the chosen frames (T,) bool and
+    all views.
 
     Only views that show the whole object count; None when there are none.
     """
@@ -33,7 +36,7 @@ def overlap(frames: Frames, vertices: np.ndarray, faces: np.ndarray, chosen: np.
             if not (view.masks and view.masks[obj][k] and view.whole(int(k), obj)):
                 continue
             seen = frames.mask(v, int(k), obj) > 0.5
-            predicted = outline(view.camera, vertices[k], faces)
+            predicted = draw(view.camera, int(k))
             union = (seen | predicted).sum()
             if seen.any() and union:
                 ratios.append((seen & predicted).sum() / union)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.flow.settings import FlowSettings
 
 
 class Settings(BaseModel):
@@ -17,3 +18,4 @@ class Settings(BaseModel):
     contact_time_max: float = Field(0.02, gt=1e-3, description="[s] upper bound of the duration of an impact.")
     free_inertia: bool = Field(False, description="Estimate the centre of mass and the inertia of a rigid body from its motion.")
     elastic: ElasticSettings = Field(ElasticSettings.model_validate({}), description="How an elastic body is identified.")
+    flow: FlowSettings = Field(FlowSettings.model_validate({}), description="How plastic, granular and fluid matter is identified.")

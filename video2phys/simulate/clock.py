@@ -20,3 +20,8 @@ def substeps(frame_dt: np.ndarray | float, largest_dt: np.ndarray | float, *, mo
             fix="Lower the largest stiffness allowed, or use a coarser resolution.",
         )
     return np.maximum(need, 1).astype(np.int32)
+
+
+def ladder(steps: np.ndarray) -> np.ndarray:
+    """The next numbers of a ladder of powers of sqrt(2): a small change of stiffness leaves the steps, and so their error, alone."""
+    return np.ceil(2.0 ** (np.ceil(2 * np.log2(steps) - 1e-9) / 2)).astype(np.int32)

@@ -17,7 +17,7 @@ Verdicts: a parameter is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -167,3 +167,29 @@ def _null_notes(estimate: Estimate, space: Space) -> dict[str, str]:
             others = ", ".join(n for n in names if n != name)
             notes[name] = f"only a combination with {others} is fixed" if others else "the motion does not fix it"
     return notes
+
+
+def unsettled(estimate: Estimate, space: Space, other: np.ndarray, channels: int = 1) -> Estimate:
+    """Add the variance that the numerical method itself brings: the change since the fit that ended at `other` (P,) physical, NaN where it
+    says nothing, on a coarser grid or with less data; residuals of one grid cannot show this error, because the fit absorbs it.
+    """
+    known = np.isfinite(other) & np.isfinite(np.diag(estimate.covariance)) & np.isfinite(estimate.values)
+    if not known.any() or not np.isfinite(estimate.residual).all():
+        return estimate
+    moved = np.where(known, space.to_internal(estimate.values) - space.to_internal(np.where(known, other, estimate.values)), 0)
+    factor = spread(estimate, channels).factor  # the covariance is multiplied by it later
+    return replace(estimate, covariance=estimate.covariance + np.diag(moved**2) / factor)
+
+
+def clustered(estimate: Estimate, channels: int) -> Estimate:
+    """The covariance multiplied by the design effect of residuals that err alike within a frame, never below 1.
+
+    With the shares s_tc = (A^-1 J^T)_tc r_tc that a frame's channels have in a value it is sum_t (sum_c s_tc)^2 / sum_tc s_tc^2 (Kish
+    1965): 1 for independent channels, their number for channels that say the same.
+    """
+    known = np.isfinite(np.diag(estimate.covariance))
+    shares = (estimate.jacobian @ np.where(known[:, None] & known, estimate.covariance, 0.0)) * estimate.residual[:, None]
+    shares = shares.reshape(-1, channels, len(known))
+    squares = (shares**2).sum((0, 1))
+    effect = np.maximum((shares.sum(1) ** 2).sum(0) / np.where(squares > 0, squares, 1.0), 1.0)
+    return replace(estimate, covariance=estimate.covariance * np.sqrt(np.outer(effect, effect)))

@@ -6,12 +6,17 @@ contact sticks, every value beyond explains the data as well, and an interval ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from video2phys.solve.covariance import spread
 from video2phys.solve.differences import Residuals
 from video2phys.solve.levenberg import Estimate, evaluate
+from video2phys.solve.multistart import Starts
 from video2phys.solve.space import Space
 
+POINTS = 20  # of a profile
 LIMIT = 3.84  # rise of a chi-square with one degree of freedom that 95 % stay below
 
 
@@ -41,3 +46,26 @@ def interval(rises: np.ndarray, values: np.ndarray, factor: float) -> tuple[floa
     """Ends of the values whose rise stays under LIMIT times `factor`, by which variances are widened; None where none does."""
     kept = np.asarray(values)[rises <= LIMIT * factor]
     return (float(kept.min()), float(kept.max())) if len(kept) else None
+
+
+def stretches(
+    residuals: Residuals, space: Space, estimate: Estimate, found: Starts, channels: int, profiled: Sequence[str], material: Sequence[str]
+) -> dict[str, tuple[float, float]]:
+    """95 % intervals that a covariance does not give, within bounds: profiles of `profiled`, and other explanations of `material`.
+
+    An explanation is another minimum whose cost the noise does not tell from the least.
+    """
+    widened, out = spread(estimate, channels).factor, {}
+    for name in dict.fromkeys((*profiled, *material)):
+        k = space.names.index(name)
+        ends: list[float] = []
+        if name in profiled:
+            points = np.repeat(space.start[None], POINTS, 0)
+            points[:, k] = np.linspace(space.lower[k], space.upper[k], POINTS)
+            values = space.to_physical(points)[:, k]
+            ends += interval(rise(residuals, space, estimate, name, values), values, float(widened[k])) or ()
+        if name in material:
+            ends += found.values[found.costs - found.costs[0] <= LIMIT * widened[k], k].tolist()
+        if ends:
+            out[name] = min(ends), max(ends)
+    return out

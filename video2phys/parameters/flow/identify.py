@@ -1,0 +1,105 @@
+"""Identify matter that flows: plastic, granular or fluid; and choose between these and elastic where nobody said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.context import Context
+from video2phys.errors import BadInput
+from video2phys.parameters.elastic import MARGIN, clearance, matter, support
+from video2phys.parameters.elastic_carve import carved
+from video2phys.parameters.elastic_fit import LEAST_FRAMES
+from video2phys.parameters.elastic_start import Path, Start, ballistic
+from video2phys.parameters.flow.choice import Candidate, best, candidates
+from video2phys.parameters.flow.fit import Make, Searched, refine, search
+from video2phys.parameters.flow.laws import MATERIALS, Scales
+from video2phys.parameters.flow.motion import motion
+from video2phys.parameters.flow.outline import Outlines, outlines
+from video2phys.parameters.flow.result import result
+from video2phys.parameters.flow.settings import FlowSettings
+from video2phys.parameters.split import split
+from video2phys.progress import part
+from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack
+
+SLOW = 1.0  # [sizes a second] the least speed that sets the scales
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything but the material."""
+
+    frames: Frames
+    body: Body
+    make: dict[str, Make]  # a motion of each material
+    seen: Outlines  # from the start on
+    begin: Start
+    plane: Plane | None
+    split: tuple[np.ndarray, np.ndarray]
+    density: Parameter
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def time(self) -> np.ndarray:
+        """[s] from the start on."""
+        return self.frames.time[self.begin.frame :] - self.frames.time[self.begin.frame]
+
+    @property
+    def train(self) -> int:
+        """Frames from the start on that are fitted."""
+        return int(np.flatnonzero(self.split[0])[-1]) + 1 - self.begin.frame
+
+
+def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: FlowSettings) -> Problem:
+    """Body, start, ground and outlines. Raises BadInput for lengths in pixels, views without masks, or too few frames."""
+    about = frames.about
+    if states.kind != "affine" or states.unit != "m" or not any(view.masks for view in frames.views):
+        raise BadInput(
+            "matter that flows is identified from the outlines in several calibrated cameras.",
+            fix="Film it with several cameras of known pose and metres, or set `model: rigid`.",
+        )
+    if about.gravity_free:
+        raise BadInput("gravity cannot be found beside the material.", fix="Give gravity in capture.yaml, or `none`.")
+    body, cells, _ = carved(frames, gaussians.bodies[0], states)
+    density, notes = matter(about.density, about.mass, float(body.volume.sum()))
+    gravity = np.zeros(3) if about.gravity is None else np.asarray(about.gravity, float)
+    size = float(np.cbrt(body.volume.sum()))
+    visible = np.array([any(view.whole(k, 0) and view.images[k] for view in frames.views) for k in range(len(frames.time))])
+    if states.valid[:, 0].sum() < 2 or visible.sum() < LEAST_FRAMES:
+        raise BadInput(f"only {int(visible.sum())} frames show the object whole.", fix="Film it longer, or from further away.")
+    lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
+    plane, found = support(about.ground, about.ground_auto, gravity, lowest, size)
+    if found:
+        notes = (*notes, "the ground was looked for near the lowest point that the body reached")
+    height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
+    path = Path(states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], height, MARGIN * size, gravity)
+    begin = ballistic(path, states.valid[:, 0])
+    warnings: tuple[str, ...] = ()
+    if begin.contact - begin.frame < 2:
+        warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
+    drop = 0.0 if plane is None else max(float(plane.normal @ begin.position) - plane.offset, size / 2)
+    speed = float(np.sqrt(begin.velocity @ begin.velocity + 2 * np.linalg.norm(gravity) * drop))
+    scales = Scales(float(density.value), max(speed, SLOW * size), size)  # pyright: ignore[reportArgumentType]
+
+    def made(material: str) -> Make:
+        return lambda count: motion(material, cells, begin, plane, gravity, scales, count)
+
+    visible[: begin.frame] = False
+    return Problem(frames, body, {name: made(name) for name in MATERIALS}, outlines(frames, begin.frame, size), begin, plane,
+                   split(visible, settings.heldout_share), density, notes, warnings)  # fmt: skip
+
+
+def choose(p: Problem, settings: FlowSettings, context: Context) -> tuple[Candidate, tuple[str, ...]]:
+    """The material that predicts the held-out frames best, elastic among them, and the ranking in words."""
+    return best(candidates(p.make, p.seen, p.time, p.train, settings, context.progress))
+
+
+def identify(p: Problem, material: str, settings: FlowSettings, context: Context, searched: Searched | None = None) -> Parameters:
+    """Fit one material; `searched` is its coarse fit where there is one already."""
+    time, make = p.time[: p.train], p.make[material]
+    half = part(context.progress, 0, 2)
+    searched = searched or search(make, material, p.seen, time, settings, half)
+    fit = refine(make, material, p.seen, time, settings, searched, part(context.progress, 1, 2))
+    return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)
