@@ -179,17 +179,3 @@ def unsettled(estimate: Estimate, space: Space, other: np.ndarray, channels: int
     moved = np.where(known, space.to_internal(estimate.values) - space.to_internal(np.where(known, other, estimate.values)), 0)
     factor = spread(estimate, channels).factor  # the covariance is multiplied by it later
     return replace(estimate, covariance=estimate.covariance + np.diag(moved**2) / factor)
-
-
-def clustered(estimate: Estimate, channels: int) -> Estimate:
-    """The covariance multiplied by the design effect of residuals that err alike within a frame, never below 1.
-
-    With the shares s_tc = (A^-1 J^T)_tc r_tc that a frame's channels have in a value it is sum_t (sum_c s_tc)^2 / sum_tc s_tc^2 (Kish
-    1965): 1 for independent channels, their number for channels that say the same.
-    """
-    known = np.isfinite(np.diag(estimate.covariance))
-    shares = (estimate.jacobian @ np.where(known[:, None] & known, estimate.covariance, 0.0)) * estimate.residual[:, None]
-    shares = shares.reshape(-1, channels, len(known))
-    squares = (shares**2).sum((0, 1))
-    effect = np.maximum((shares.sum(1) ** 2).sum(0) / np.where(squares > 0, squares, 1.0), 1.0)
-    return replace(estimate, covariance=estimate.covariance * np.sqrt(np.outer(effect, effect)))

@@ -38,10 +38,8 @@ def candidates(
     for k, (name, made) in enumerate(make.items()):
         searched = search(made, name, seen, time[:train], settings, part(progress, k, len(make)))
         motion, space, found = searched
-        gap = SIGMA * residuals(motion, seen, space, time)(found.values[:1])[0].reshape(seen.distance.shape)
-        fitted, predicted = (
-            float(np.sqrt((gap[frames] ** 2).sum() / max(seen.known[frames].sum(), 1))) for frames in (slice(0, train), slice(train, None))
-        )
+        squares = (residuals(motion, seen, space, time)(found.values[:1])[0] ** 2).reshape(len(time), -1).sum(1)
+        fitted, predicted = (SIGMA * float(np.sqrt(s.mean())) for s in (squares[:train], squares[train:]))
         out.append(Candidate(name, searched, fitted, predicted if np.isfinite(predicted) else np.inf))
     return sorted(out, key=lambda c: c.score)
 

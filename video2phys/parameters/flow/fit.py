@@ -12,13 +12,13 @@ from video2phys.parameters.flow.motion import AXES, Motion
 from video2phys.parameters.flow.outline import Outlines
 from video2phys.parameters.flow.settings import FlowSettings
 from video2phys.progress import Progress, part
-from video2phys.solve.covariance import clustered, unsettled
+from video2phys.solve.covariance import unsettled
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.multistart import Starts, multistart
 from video2phys.solve.profile import stretches
 from video2phys.solve.space import Free, Space
 
-SIGMA = 1.0  # [px] of an outline: half a pixel of the mask, and the grain of the particles
+SIGMA = 1.0  # [px] of the outlines of a frame as a whole: what a simulation misses of them, all points and views miss alike
 FRICTIONS = (0.15, 0.6)  # of the ground, in the scan
 FRICTION_MAX = 2.0
 HEIGHT_SIGMA = 0.06  # [body sizes] of the ground: contact acts within a grid cell of any simulator's plane, and of a reconstruction's
@@ -73,9 +73,10 @@ def unknowns(material: Material, motion: Motion) -> Space:
 def residuals(motion: Motion, seen: Outlines, space: Space, time: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Batched residual (B, P) physical to (B, M) over sigma, time first, of the frames at `time` (T,) from the start on.
 
+    A frame counts as one measurement with an error of SIGMA, however many points see it: its squares sum to the mean square over SIGMA^2.
     Members that differ only in how particles are drawn are simulated once.
     """
-    drawn = space.names.index("outline")
+    drawn, weight = space.names.index("outline"), 1 / (SIGMA * np.sqrt(np.maximum(seen.known.sum((1, 2)), 1)))
 
     def of(x: np.ndarray) -> np.ndarray:
         moving = np.delete(x, drawn, axis=1)
@@ -84,7 +85,7 @@ def residuals(motion: Motion, seen: Outlines, space: Space, time: np.ndarray) ->
         mine = {n: part[:, k] for k, n in enumerate(names)}
         position = motion.positions(mine, time)[:, back.ravel()]
         radius = motion.radius * x[:, [space.names.index("size")]] + motion.width * x[:, [drawn]]
-        return seen.gap(position, radius).reshape(len(x), -1) / SIGMA
+        return (seen.gap(position, radius) * weight[: len(time), None, None]).reshape(len(x), -1)
 
     return of
 
@@ -113,7 +114,6 @@ def refine(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: Fl
     motion = make(settings.particles)
     fine = residuals(motion, seen, space, time)
     estimate = levenberg(fine, space, slope=cheap, max_steps=settings.max_steps, tolerance=3e-3, probe=False, progress=part(progress, 0, 1))
-    estimate = clustered(estimate, seen.channels)
     profiles = stretches(cheap, space, estimate, found, seen.channels, _profiled(name, motion), MATERIALS[name].unknowns)
     return Fit(name, motion, space, unsettled(estimate, space, found.best.values, seen.channels), profiles)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.elastic import MARGIN, clearance, matter, support
-from video2phys.parameters.elastic_carve import carved
+from video2phys.parameters.elastic_carve import Matter, carved
 from video2phys.parameters.elastic_fit import LEAST_FRAMES
 from video2phys.parameters.elastic_start import Path, Start, ballistic
 from video2phys.parameters.flow.choice import Candidate, best, candidates
@@ -79,6 +79,10 @@ def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: 
     warnings: tuple[str, ...] = ()
     if begin.contact - begin.frame < 2:
         warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
+    if plane is not None:
+        cells, buried = above(cells, begin, plane)
+        if buried > 0:
+            notes = (*notes, f"{buried:.1%} of the reconstructed volume lay below the ground and was left out: no camera sees the underside")
     drop = 0.0 if plane is None else max(float(plane.normal @ begin.position) - plane.offset, size / 2)
     speed = float(np.sqrt(begin.velocity @ begin.velocity + 2 * np.linalg.norm(gravity) * drop))
     scales = Scales(float(density.value), max(speed, SLOW * size), size)  # pyright: ignore[reportArgumentType]
@@ -89,6 +93,18 @@ def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: 
     visible[: begin.frame] = False
     return Problem(frames, body, {name: made(name) for name in MATERIALS}, outlines(frames, begin.frame, size), begin, plane,
                    split(visible, settings.heldout_share), density, notes, warnings)  # fmt: skip
+
+
+def above(cells: Matter, begin: Start, plane: Plane) -> tuple[Matter, float]:
+    """The cells that lie wholly above the plane at the start, and the share of the volume that does not.
+
+    A visual hull reaches below a body that stands, where no camera looks, and buried matter would be thrown out of the ground.
+    """
+    height = (begin.position + cells.particle @ begin.rotation.T) @ plane.normal - plane.offset
+    kept = height >= np.cbrt(cells.volume) / 2
+    if not kept.any():
+        raise BadInput("the whole body lies below the ground.", fix="Check `ground:` in capture.yaml; its normal points to the free side.")
+    return replace(cells, particle=cells.particle[kept], volume=cells.volume[kept]), float(cells.volume[~kept].sum() / cells.volume.sum())
 
 
 def choose(p: Problem, settings: FlowSettings, context: Context) -> tuple[Candidate, tuple[str, ...]]:

@@ -127,15 +127,16 @@ def _nearest() -> Callable[..., None]:
     return kernel
 
 
-def filled(camera: Camera, position: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Silhouette (H, W) bool of particles [m] (N, 3) as discs of their radii [m] (N,)."""
+def filled(camera: Camera, position: np.ndarray, radius: np.ndarray, width: float) -> np.ndarray:
+    """Silhouette (H, W) bool of particles [m] (N, 3) as discs of their radii [m] (N,), gaps of less than their `width` [m] closed."""
     import cv2
 
     picture = np.zeros((camera.height, camera.width), np.uint8)
-    at = camera.project(position)
-    size = np.maximum(radius, 0) / camera.pixel(position)
+    at, pixel = camera.project(position), camera.pixel(position)
+    more = int(np.ceil(width / np.median(pixel)))
     # pixel centres are at +0.5 and cv2 puts them at integers; four fractional bits
-    for (x, y), r in zip(np.round((at - 0.5) * 16), np.round(size * 16), strict=True):
+    for (x, y), r in zip(np.round((at - 0.5) * 16), np.round((np.maximum(radius, 0) / pixel + more) * 16), strict=True):
         if np.isfinite(x + y) and max(abs(x), abs(y)) < 1e6:
             cv2.circle(picture, (int(x), int(y)), int(r), 1, -1, shift=4)
-    return picture.astype(bool)
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * more + 1, 2 * more + 1))
+    return cv2.erode(picture, disc).astype(bool)

@@ -49,7 +49,7 @@ def result(
     by_view[first:] = rms(gap, axis=2)
 
     def draw(camera: Camera, k: int) -> np.ndarray:
-        return filled(camera, particle[k], radius)
+        return filled(camera, particle[k], radius, motion.width)
 
     residual = {}
     for name, chosen in zip(("train", "heldout"), split, strict=True):
