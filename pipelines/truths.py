@@ -72,6 +72,10 @@ def stated(capture: Path) -> list[Truth]:
         material = truth["materials"][0]
         found = [Truth("youngs_modulus", material["E"], "log10")] if "E" in material else []
         found += [Truth("poisson_ratio", material["nu"], "absolute")] if "nu" in material else []
+        if "yield_stress" in material:  # there |dev tau| <= yield stress; here that is sqrt(2/3) of the one in uniaxial tension
+            found.append(Truth("yield_stress", material["yield_stress"] * math.sqrt(1.5), "log10"))
+        found += [Truth("friction_angle", material["friction_angle"], "absolute")] if "friction_angle" in material else []
+        found += [Truth("viscosity", material["viscosity"], "log10")] if "viscosity" in material else []
         return found
     impacts = [hit["e"] for hit in truth["restitution"]["impacts"]] or [truth["restitution"]["drop_test"]]
     return [Truth("friction", truth["contact"]["friction"]), Truth("restitution", float(np.mean(impacts)), "absolute")]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from video2phys import progress
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.settings import Settings
@@ -21,18 +20,11 @@ FEWEST = 3  # frames that must show it
 
 def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Settings, context: Context) -> Parameters:
     """Physical parameters with intervals and verdicts, and the motion that they predict."""
-    model, notes = choose(frames, states)
-    if model is None or model in FLOWS:
-        from video2phys.parameters.flow import identify as flow
+    model, note = choose(frames, states)
+    if model in FLOWS:
+        from video2phys.parameters.flow.identify import identify as flow
 
-        problem, searched = flow.problem(frames, gaussians, states, settings.flow), None
-        if model is None:
-            context, rest = part(context, 0), part(context, 1)
-            candidate, ranking = flow.choose(problem, settings.flow, context)
-            model, searched, notes, context = candidate.material, candidate.searched, (*notes, *ranking), rest
-        if model in FLOWS:
-            found = flow.identify(problem, model, settings.flow, context, searched)
-            return replace(found, notes=(*notes, *found.notes))
+        return flow(frames, gaussians, states, settings.flow, context)
     if model == "elastic":
         from video2phys.parameters.elastic import identify
     elif states.kind in ("planar", "centroid"):
@@ -40,19 +32,11 @@ def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Sett
     else:
         from video2phys.parameters.rigid_spatial import identify
     found = identify(frames, gaussians, states, settings, context)
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(found, notes=(note, *found.notes)) if note else found
 
 
-def part(context: Context, index: int) -> Context:
-    """The same with the progress of one of two parts."""
-    return replace(context, progress=progress.part(context.progress, index, 2))
-
-
-def choose(frames: Frames, states: StateTrack) -> tuple[str | None, tuple[str, ...]]:
-    """The model's name, None for a body that changes shape and of which nobody said how; and what to say of it.
-
-    Raises BadInput for a model that is not available.
-    """
+def choose(frames: Frames, states: StateTrack) -> tuple[str, str]:
+    """The model's name, and a sentence if it was not given. Raises BadInput for a model that is not available."""
     told = frames.about.model
     if told is not None and told not in MODELS:
         raise BadInput(f"model {told} is not available.", fix=f"Available: {', '.join(MODELS)}. Change or remove `model:` in capture.yaml.")
@@ -62,13 +46,13 @@ def choose(frames: Frames, states: StateTrack) -> tuple[str | None, tuple[str, .
             fix="Film it with several calibrated cameras, or set states.kind: affine.",
         )
     if told is not None:
-        return told, ()
+        return told, ""
     if states.kind != "affine":
-        return "rigid", ("model: rigid was assumed, because the states measure no deformation",)
+        return "rigid", "model: rigid was assumed, because the states measure no deformation"
     frames_that_stretch, largest = deformed(states)
     if frames_that_stretch >= FEWEST:
-        return None, (f"the body is not rigid: it stretches by up to {100 * largest:.0f} %",)
-    return "rigid", (f"model: rigid was chosen, because no stretch is clearly beyond its error (largest {100 * largest:.1f} %)",)
+        return "elastic", f"model: elastic was chosen, because the body stretches by up to {100 * largest:.0f} %"
+    return "rigid", f"model: rigid was chosen, because no stretch is clearly beyond its error (largest {100 * largest:.1f} %)"
 
 
 def deformed(states: StateTrack) -> tuple[int, float]:

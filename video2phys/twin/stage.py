@@ -19,6 +19,7 @@ from video2phys.types import Frames, Gaussians, Parameters, StateTrack, Topology
 
 VIDEO_SECONDS = 6.0  # the overlay lasts about this long, however fast the motion was
 SHEET_PICTURES, SHEET_BOX = 8, 320  # pictures on the contact sheet, and the longer side [px] of each
+FLOWS = ("plasticine", "granular", "fluid")  # of which MuJoCo has no model
 FAR = 0.25  # of the object's size: a replay further from the fit than this is worth a warning
 
 
@@ -79,7 +80,8 @@ def _simulate(
     folder = context.folder
     unit = parameters.unit if parameters.px_per_m is None else "m"
     scale = 1 / parameters.px_per_m if parameters.px_per_m is not None and parameters.unit == "px" else 1.0
-    scene = build.scene(gaussians, states, parameters, topology) if np.isfinite(parameters.position).all((1, 2)).any() else None
+    moves = np.isfinite(parameters.position).all((1, 2)).any()
+    scene = build.scene(gaussians, states, parameters, topology) if moves else None
     for o, body in enumerate(gaussians.bodies):
         tail = "" if len(gaussians.bodies) == 1 else f"_{o}"
         lengths = build.scaled(body, scale)
@@ -92,6 +94,9 @@ def _simulate(
         ]
     if scene is None:
         made.warnings.append("the fit predicts no motion, so that there is no simulator model in the twin")
+        return None
+    if parameters.model in FLOWS:
+        made.notes.append(f"MuJoCo has no {parameters.model} matter: the twin holds meshes, splats and particles, and no twin.xml")
         return None
     if scene.unit == "px":
         made.warnings.append(

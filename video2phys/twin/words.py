@@ -15,7 +15,20 @@ NAMES = {
     "px_per_m": "pixels per metre",
     "acceleration_px": "acceleration in the picture",
 }
-MAIN = ("youngs_modulus", "poisson_ratio", "friction", "restitution", "gravity", "mass", "density", "px_per_m", "initial_velocity")
+MAIN = (
+    "youngs_modulus",
+    "poisson_ratio",
+    "yield_stress",
+    "friction_angle",
+    "viscosity",
+    "friction",
+    "restitution",
+    "gravity",
+    "mass",
+    "density",
+    "px_per_m",
+    "initial_velocity",
+)
 
 
 def pretty(name: str) -> str:

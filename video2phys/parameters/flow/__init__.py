@@ -4,6 +4,5 @@ laws      what each material is made of: its law, its unknowns, where their scan
 motion    from values to the particles of every frame, in batches
 outline   how far the particles' outline is from the one seen, in pixels
 fit       scan, coarse fit, fine fit
-choice    which material predicts the held-out frames
 identify  the stage's entry, and result the artefact
 """

@@ -95,7 +95,7 @@ def search(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: Fl
     motion, material = make(settings.coarse_particles), MATERIALS[name]
     space = unknowns(material, motion)
     scan = material.scan(motion.scales)
-    frictions = FRICTIONS if motion.plane is not None else (None,)
+    frictions = FRICTIONS if motion.plane is not None else FRICTIONS[:1]
     starts = np.tile([f.start for f in space.free], (len(scan) * len(frictions), 1))
     starts[:, : scan.shape[1]] = np.tile(scan, (len(frictions), 1))
     if motion.plane is not None:

@@ -1,4 +1,4 @@
-"""Identify matter that flows: plastic, granular or fluid; and choose between these and elastic where nobody said."""
+"""Identify matter that flows: plastic, granular or fluid."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from video2phys.parameters.elastic import MARGIN, clearance, matter, support
 from video2phys.parameters.elastic_carve import Matter, carved
 from video2phys.parameters.elastic_fit import LEAST_FRAMES
 from video2phys.parameters.elastic_start import Path, Start, ballistic
-from video2phys.parameters.flow.choice import Candidate, best, candidates
-from video2phys.parameters.flow.fit import Make, Searched, refine, search
+from video2phys.parameters.flow.fit import Make, refine, search
 from video2phys.parameters.flow.laws import MATERIALS, Scales
 from video2phys.parameters.flow.motion import motion
 from video2phys.parameters.flow.outline import Outlines, outlines
@@ -24,6 +23,7 @@ from video2phys.progress import part
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack
 
 SLOW = 1.0  # [sizes a second] the least speed that sets the scales
+ROUNDING = 1e-6  # [cell widths] by which a cell that stands on the ground may seem to be in it
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Problem:
 def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: FlowSettings) -> Problem:
     """Body, start, ground and outlines. Raises BadInput for lengths in pixels, views without masks, or too few frames."""
     about = frames.about
-    if states.kind != "affine" or states.unit != "m" or not any(view.masks for view in frames.views):
+    if states.kind != "affine" or states.deformation is None or states.unit != "m" or not any(view.masks for view in frames.views):
         raise BadInput(
             "matter that flows is identified from the outlines in several calibrated cameras.",
             fix="Film it with several cameras of known pose and metres, or set `model: rigid`.",
@@ -82,7 +82,10 @@ def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: 
     if plane is not None:
         cells, buried = above(cells, begin, plane)
         if buried > 0:
-            notes = (*notes, f"{buried:.1%} of the reconstructed volume lay below the ground and was left out: no camera sees the underside")
+            notes = (
+                *notes,
+                f"{buried:.1%} of the reconstructed volume lay below the ground and was left out: no camera sees the underside",
+            )
     drop = 0.0 if plane is None else max(float(plane.normal @ begin.position) - plane.offset, size / 2)
     speed = float(np.sqrt(begin.velocity @ begin.velocity + 2 * np.linalg.norm(gravity) * drop))
     scales = Scales(float(density.value), max(speed, SLOW * size), size)  # pyright: ignore[reportArgumentType]
@@ -101,21 +104,16 @@ def above(cells: Matter, begin: Start, plane: Plane) -> tuple[Matter, float]:
     A visual hull reaches below a body that stands, where no camera looks, and buried matter would be thrown out of the ground.
     """
     height = (begin.position + cells.particle @ begin.rotation.T) @ plane.normal - plane.offset
-    kept = height >= np.cbrt(cells.volume) / 2
+    kept = height >= (0.5 - ROUNDING) * np.cbrt(cells.volume)
     if not kept.any():
         raise BadInput("the whole body lies below the ground.", fix="Check `ground:` in capture.yaml; its normal points to the free side.")
     return replace(cells, particle=cells.particle[kept], volume=cells.volume[kept]), float(cells.volume[~kept].sum() / cells.volume.sum())
 
 
-def choose(p: Problem, settings: FlowSettings, context: Context) -> tuple[Candidate, tuple[str, ...]]:
-    """The material that predicts the held-out frames best, elastic among them, and the ranking in words."""
-    return best(candidates(p.make, p.seen, p.time, p.train, settings, context.progress))
-
-
-def identify(p: Problem, material: str, settings: FlowSettings, context: Context, searched: Searched | None = None) -> Parameters:
-    """Fit one material; `searched` is its coarse fit where there is one already."""
-    time, make = p.time[: p.train], p.make[material]
-    half = part(context.progress, 0, 2)
-    searched = searched or search(make, material, p.seen, time, settings, half)
+def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: FlowSettings, context: Context) -> Parameters:
+    """Fit the material that the user named. Raises BadInput as `problem` does."""
+    p, material = problem(frames, gaussians, states, settings), frames.about.model or ""
+    make, time = p.make[material], p.time[: p.train]
+    searched = search(make, material, p.seen, time, settings, part(context.progress, 0, 2))
     fit = refine(make, material, p.seen, time, settings, searched, part(context.progress, 1, 2))
-    return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)
+    return result(frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)

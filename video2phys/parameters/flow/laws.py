@@ -65,7 +65,6 @@ class Material:
 
 
 MATERIALS = {
-    "elastic": Material("neo-Hookean", ("youngs_modulus", "poisson_ratio"), ((10, 30, 100, 300, 1000), (RATIO,))),
     "plasticine": Material(
         "von Mises", ("youngs_modulus", "poisson_ratio", "yield_stress"), ((15, 150), (RATIO,), (0.02, 0.07, 0.2, 0.7, 2))
     ),
