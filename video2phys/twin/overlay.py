@@ -11,6 +11,7 @@ import numpy as np
 from video2phys.twin.moved import Moved
 from video2phys.types import Body, Camera, Frames, Gaussians, Parameters, StateTrack
 
+CLOSED = 1.5  # [particle widths] half the gap between particles that counts as matter: flowing matter leaves wide ones
 TRAIN, HELDOUT, MEASURED = (255, 176, 0), (230, 60, 150), (40, 200, 230)  # RGB
 
 
@@ -112,7 +113,7 @@ def silhouette(camera: Camera, body: Body, parameters: Parameters, frame: int, o
         points = parameters.particle[frame]
         at = camera.project(points) * zoom
         across = np.cbrt(body.volume.sum() / max(len(points), 1))
-        radius = max(1, round(0.75 * float(np.median(_pixels_per_unit(camera, points))) * across * zoom))
+        radius = max(1, round(CLOSED * float(np.median(_pixels_per_unit(camera, points))) * across * zoom))
         for x, y in at[np.isfinite(at).all(1)]:
             cv2.circle(mask, (round(x), round(y)), radius, 255, -1)
         kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
