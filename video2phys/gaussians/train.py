@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from video2phys.backend import one_thread
 from video2phys.gaussians.cloud import Cloud
 from video2phys.gaussians.density import Adaptive, Density, Fixed
 from video2phys.gaussians.exposure import Exposure
@@ -96,19 +96,8 @@ def train(cloud: Cloud, shots: Sequence[Shot], extent: float, plan: Plan, *, hel
     inside {value > 0}; `spacing` [length unit] of the Gaussians is the size over which they are pressed. extent: [length unit] of the
     scene, to which learning rates and sizes relate. `watch` is called after each step; its time is not counted.
     """
-    with _one_thread():
+    with one_thread():
         return _train(cloud, shots, extent, plan, held, hull, spacing, progress, watch)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Torch's own operations are too small here to share: threads that wait for one another slow a busy machine down fivefold."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _train(cloud: Cloud, shots: Sequence[Shot], extent: float, plan: Plan, held: Sequence[Shot], hull: Grid | None, spacing: float,

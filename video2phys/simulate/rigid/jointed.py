@@ -4,7 +4,7 @@ Plane axes are x right and z up; angles turn from x to z. A hinge holds a body t
 between two points of bodies or of the world: a spring both ways, a tether only while it is stretched. A body hangs at angle 0
 where its `arm` is (0, -length). The equations are described in jointed_dynamics.py; they are integrated by Runge and Kutta's
 method of order 5 in whole steps between the times asked for, in torch float64, so that autograd gives the derivative by every
-parameter and by the initial state. Where a tether tightens or goes slack its pull has a kink, and that step is of order 3.
+parameter and by the initial state. Where a tether tightens or goes slack its pull has a kink, and that step's error is of second order.
 
 All tensors have a batch B in front; O is the number of bodies, S of links.
 """
@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from video2phys.backend import one_thread
 from video2phys.errors import BadInput
 from video2phys.simulate import dormand_prince
 from video2phys.simulate.clock import substeps
@@ -30,7 +31,7 @@ def build(
     *,
     springs: Sequence[tuple[int, int]] = (),
     tethers: Sequence[tuple[int, int]] = (),
-    largest_dt: float = 1 / 240,
+    largest_dt: float = 1 / 120,
 ) -> Scene:
     """The scene of `len(hinges)` bodies: what each hangs from (an earlier body, WORLD, or None), and what links pull between.
 
@@ -87,9 +88,10 @@ def start(
     """
     batch, bodies, free = len(params.mass), len(scene.hinges), len(scene.free)
     turned, loose = torch.zeros(batch, bodies, dtype=torch.float64), torch.zeros(batch, free, 2, dtype=torch.float64)
-    q = _coordinates(loose if position is None else position, turned if angle is None else angle)
-    rate = _coordinates(loose if velocity is None else velocity, turned if spin is None else spin)
-    at = dynamics.move(dynamics.chains(params, scene), q.expand(batch, -1), rate.expand(batch, -1))
+    angle, spin = (turned if value is None else value.expand(batch, bodies) for value in (angle, spin))
+    position, velocity = (loose if value is None else value.expand(batch, free, 2) for value in (position, velocity))
+    q, rate = _coordinates(position, angle), _coordinates(velocity, spin)
+    at = dynamics.move(dynamics.mechanism(params, scene), q, rate)
     return State(torch.full((batch,), float(time), dtype=torch.float64), at.position, at.velocity, at.angle, at.spin)
 
 
@@ -98,6 +100,7 @@ def step(params: Params, scene: Scene, state: State, dt: float | Tensor) -> Stat
     return rollout(params, scene, state, (state.time + dt)[:, None]).final
 
 
+@one_thread()
 def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
     """The motion at `times` [s] (T,) or (B, T), ascending from state.time. A motion that is not finite is NaN from there on.
 
@@ -108,12 +111,12 @@ def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
     spans = grid.diff(dim=1)
     if bool((spans < 0).any()):
         raise BadInput("the times of a rollout must ascend from the state's own", fix="Sort the time stamps.")
-    chains = dynamics.chains(params, scene)
-    size = chains.root.shape[-1] + len(scene.hinges)
+    mechanism = dynamics.mechanism(params, scene)
+    size = mechanism.root.shape[-1] + len(scene.hinges)
 
     def slope(y: Tensor) -> Tensor:
         q, rate = y[:, :size], y[:, size:]
-        return torch.cat([rate, dynamics.acceleration(params, scene, chains, q, rate)], 1)
+        return torch.cat([rate, dynamics.acceleration(params, scene, mechanism, q, rate)], 1)
 
     free = list(scene.free)
     y = torch.cat([_coordinates(state.position[:, free], state.angle), _coordinates(state.velocity[:, free], state.spin)], 1)
@@ -121,8 +124,8 @@ def rollout(params: Params, scene: Scene, state: State, times: Tensor) -> Track:
     for k, count in enumerate(substeps(spans.detach().amax(0).numpy(), scene.largest_dt)):
         for _ in range(count):
             y, first, off = dormand_prince.step(slope, y, first, spans[:, k, None] / int(count))
-            error = error + _displaced(chains, y.detach(), off, size)
-        seen.append(dynamics.move(chains, y[:, :size], y[:, size:]))
+            error = error + _displaced(mechanism, y.detach(), off, size)
+        seen.append(dynamics.move(mechanism, y[:, :size], y[:, size:]))
     position, angle, velocity, spin = (torch.stack([getattr(m, n) for m in seen], 1) for n in ("position", "angle", "velocity", "spin"))
     final = State(grid[:, -1], position[:, -1], velocity[:, -1], angle[:, -1], spin[:, -1])
     return Track(position, angle, velocity, spin, final, error)
@@ -132,7 +135,7 @@ def energy(params: Params, scene: Scene, state: State) -> Tensor:
     """Kinetic energy plus that of gravity and of stretched links (B,) [mass unit length unit^2 / s^2]."""
     kinetic = 0.5 * (params.mass * (state.velocity**2).sum(-1) + params.inertia * state.spin**2).sum(-1)
     height = (params.mass * (state.position * params.gravity[:, None]).sum(-1)).sum(-1)
-    longer = dynamics.links(params, scene, state)[0] - params.rest
+    longer = dynamics.links(params, dynamics.mechanism(params, scene), state)[0] - params.rest
     springs = len(scene.links) - scene.tethers
     longer = torch.cat([longer[:, :springs], longer[:, springs:].clamp(min=0)], -1)
     return kinetic - height + 0.5 * (params.stiffness * longer**2).sum(-1)
@@ -143,8 +146,8 @@ def _coordinates(loose: Tensor, turned: Tensor) -> Tensor:
     return torch.cat([loose.flatten(1), turned], 1)
 
 
-def _displaced(chains: dynamics.Chains, y: Tensor, off: Tensor, size: int) -> Tensor:
+def _displaced(mechanism: dynamics.Mechanism, y: Tensor, off: Tensor, size: int) -> Tensor:
     """[length unit] (B,) by which an error (B, 2 N) of the coordinates displaces the body that it moves most."""
     with torch.no_grad():
-        jacobian = dynamics.move(chains, y[:, :size], y[:, size:]).jacobian
-        return torch.linalg.vector_norm(torch.einsum("boin,bn->boi", jacobian, off[:, :size]), dim=-1).amax(-1)
+        jacobian = dynamics.move(mechanism, y[:, :size], y[:, size:]).jacobian
+        return torch.linalg.vector_norm((jacobian @ off[:, :size, None]).unflatten(1, (-1, 2))[..., 0], dim=-1).amax(-1)

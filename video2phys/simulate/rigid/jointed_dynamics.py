@@ -2,7 +2,7 @@
 
 Coordinates q: the centres of the free bodies, then every body's absolute angle. A hinged body's centre is its chain's root plus
 one vector r_k per body k of the chain, turned by that body's angle alone:
-  c = root + sum_k R(a_k) r_k     v = root' + sum_k a_k' P R r_k     (P a quarter turn)     c'' = J q'' - sum_k a_k'^2 R r_k
+  c = root + sum_k R(a_k) r_k     c' = root' + sum_k a_k' P R r_k = J q'     c'' = J q'' - sum_k a_k'^2 R r_k     (P a quarter turn)
 and d'Alembert's principle gives (J^T m J + I) q'' = J^T (F + m sum_k a_k'^2 R r_k) + torque. Hinges need no constraint forces,
 so nothing drifts apart.
 """
@@ -18,12 +18,15 @@ from video2phys.simulate.rigid.jointed_model import WORLD, Params, Scene, State
 
 
 @dataclass(frozen=True)
-class Chains:
-    """Geometry that a whole rollout shares."""
+class Mechanism:
+    """What holds what, and where; shared by a whole rollout."""
 
-    root: Tensor  # (O, 2, 2 F) centre of a body per coordinate of the free bodies
+    root: Tensor  # (2 O, 2 F) centres of the bodies per coordinate of the free ones
     base: Tensor  # [length unit] (B, O, 2) where a chain hangs from the world; 0 under a free body
     reach: Tensor  # [length unit] (B, O, O, 2) r_k of body o's chain
+    hinged: Tensor  # (O, O) +1 for a body with a hinge, -1 for the body it hangs from; no entry for the world
+    first: Tensor  # (S, O) 1 at the link's first body
+    second: Tensor  # (S, O) 1 at its second; no entry for the world
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Motion:
     velocity: Tensor  # [length unit/s] (B, O, 2)
     angle: Tensor  # [rad] (B, O)
     spin: Tensor  # [rad/s] (B, O)
-    jacobian: Tensor  # (B, O, 2, N) of the centres
+    jacobian: Tensor  # (B, 2 O, N) of the centres
     centripetal: Tensor  # [length unit/s^2] (B, O, 2) acceleration of the centres where q'' = 0
 
 
@@ -48,63 +51,64 @@ def turn(angle: Tensor, r: Tensor) -> Tensor:
     return torch.cos(angle)[..., None] * r + torch.sin(angle)[..., None] * quarter(r)
 
 
-def chains(params: Params, scene: Scene) -> Chains:
+def mechanism(params: Params, scene: Scene) -> Mechanism:
     """Follow every body up to its root."""
+    bodies, free = len(scene.hinges), scene.free
+    eye, loose = torch.eye(bodies, dtype=torch.float64), torch.eye(2 * len(free), dtype=torch.float64)
     zero = torch.zeros_like(params.arm)
-    unit = torch.eye(len(scene.hinges), dtype=torch.float64)[:, None, :, None]  # per body k: (1, O, 1)
-    free = torch.eye(2 * len(scene.free), dtype=torch.float64)
-    root, base, reach = [], [], []
+    root, base, reach, hinged = [], [], [], torch.zeros_like(eye)
     for o, parent in enumerate(scene.hinges):
-        own = unit[o] * params.arm[:, None, o]
         if parent is None:
-            k = 2 * scene.free.index(o)
-            root, base, reach = [*root, free[k : k + 2]], [*base, zero[:, o]], [*reach, zero]
-        elif parent == WORLD:
-            root, base, reach = [*root, torch.zeros(2, len(free))], [*base, params.pivot[:, o]], [*reach, own]
+            k = 2 * free.index(o)
+            root, base, reach = [*root, loose[k : k + 2]], [*base, zero[:, o]], [*reach, zero]
+            continue
+        own = eye[o, None, :, None] * params.arm[:, o, None]
+        hinged[o, o] = 1.0
+        if parent == WORLD:
+            root, base, reach = [*root, torch.zeros(2, len(loose), dtype=torch.float64)], [*base, params.pivot[:, o]], [*reach, own]
         else:
+            hinged[o, parent] = -1.0
             root, base = [*root, root[parent]], [*base, base[parent]]
-            reach = [*reach, reach[parent] + unit[parent] * params.pivot[:, None, o] + own]
-    return Chains(torch.stack(root).to(torch.float64), torch.stack(base, 1), torch.stack(reach, 1))
+            reach = [*reach, reach[parent] + eye[parent, None, :, None] * params.pivot[:, o, None] + own]
+    first, second = (
+        torch.tensor([[float(o == link[end]) for o in range(bodies)] for link in scene.links], dtype=torch.float64).reshape(-1, bodies)
+        for end in (0, 1)
+    )
+    return Mechanism(torch.cat(root), torch.stack(base, 1), torch.stack(reach, 1), hinged, first, second)
 
 
-def move(chains: Chains, q: Tensor, rate: Tensor) -> Motion:
+def move(mechanism: Mechanism, q: Tensor, rate: Tensor) -> Motion:
     """All bodies at the coordinates q and their rates, each (B, N)."""
-    loose = chains.root.shape[-1]
-    angle, spin = q[:, loose:], rate[:, loose:]
-    arms = turn(angle[:, None], chains.reach)
-    jacobian = torch.cat([chains.root.expand(len(q), -1, -1, -1), quarter(arms).transpose(2, 3)], -1)
-    position = chains.base + torch.einsum("oin,bn->boi", chains.root, q[:, :loose]) + arms.sum(2)
-    velocity = torch.einsum("boin,bn->boi", jacobian, rate)
-    centripetal = -(spin[:, None, :, None] ** 2 * arms).sum(2)
+    free = mechanism.root.shape[-1]
+    angle, spin = q[:, free:], rate[:, free:]
+    arms = turn(angle[:, None], mechanism.reach)
+    jacobian = torch.cat([mechanism.root.expand(len(q), -1, -1), quarter(arms).transpose(2, 3).flatten(1, 2)], -1)
+    position = mechanism.base + (q[:, :free] @ mechanism.root.T).unflatten(1, (-1, 2)) + arms.sum(2)
+    velocity = (jacobian @ rate[..., None]).reshape(position.shape)
+    centripetal = -((spin**2)[:, None, :, None] * arms).sum(2)
     return Motion(position, velocity, angle, spin, jacobian, centripetal)
 
 
-def acceleration(params: Params, scene: Scene, chains: Chains, q: Tensor, rate: Tensor) -> Tensor:
+def acceleration(params: Params, scene: Scene, mechanism: Mechanism, q: Tensor, rate: Tensor) -> Tensor:
     """q'' (B, N)."""
-    at = move(chains, q, rate)
-    force, torque = _forces(params, scene, at)
-    loose, size = chains.root.shape[-1], q.shape[-1]
+    at = move(mechanism, q, rate)
+    force, torque = _forces(params, scene, mechanism, at)
+    free, J = mechanism.root.shape[-1], at.jacobian
     mass = params.mass[..., None]
-    columns = at.jacobian.flatten(1, 2)
-    weighed = (at.jacobian * mass[..., None]).flatten(1, 2)
-    inertia = torch.nn.functional.pad(params.inertia, (loose, 0))
-    push = columns.transpose(1, 2) @ (force - mass * at.centripetal).reshape(len(q), -1, 1)
-    push = push[..., 0] + torch.nn.functional.pad(torque, (loose, 0))
-    matrix = columns.transpose(1, 2) @ weighed + torch.diag_embed(inertia)
-    return push / matrix[..., 0] if size == 1 else torch.linalg.solve(matrix, push)
+    push = (J.transpose(1, 2) @ (force - mass * at.centripetal).reshape(len(q), -1, 1))[..., 0] + _angular(torque, free)
+    matrix = J.transpose(1, 2) @ (params.mass.repeat_interleave(2, -1)[..., None] * J) + torch.diag_embed(_angular(params.inertia, free))
+    return push / matrix[..., 0] if J.shape[-1] == 1 else torch.linalg.solve(matrix, push)
 
 
-def links(params: Params, scene: Scene, at: Motion | State) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def links(params: Params, mechanism: Mechanism, at: Motion | State) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Of each link: length (B, S), its rate, direction from first to second end (B, S, 2), both ends from their bodies' centres."""
-    place, speed = _with_world(at.position), _with_world(at.velocity)
-    angle, spin = _with_world(at.angle), _with_world(at.spin)
-    first, second = ends(scene)
-    near, far = turn(angle[:, first], params.near), turn(angle[:, second], params.far)
-    gap = place[:, second] + far - place[:, first] - near
-    change = speed[:, second] + spin[:, second, None] * quarter(far) - speed[:, first] - spin[:, first, None] * quarter(near)
+    first, second = mechanism.first, mechanism.second
+    near, far = turn(at.angle @ first.T, params.near), turn(at.angle @ second.T, params.far)
+    gap = second @ at.position + far - first @ at.position - near
+    swing = (at.spin @ second.T)[..., None] * quarter(far) - (at.spin @ first.T)[..., None] * quarter(near)
     length = torch.linalg.vector_norm(gap, dim=-1)
     along = gap / length.clamp(min=1e-300)[..., None]
-    return length, (change * along).sum(-1), along, near, far
+    return length, (((second - first) @ at.velocity + swing) * along).sum(-1), along, near, far
 
 
 def tension(params: Params, scene: Scene, length: Tensor, rate: Tensor) -> Tensor:
@@ -124,36 +128,19 @@ def tension(params: Params, scene: Scene, length: Tensor, rate: Tensor) -> Tenso
     return torch.cat([spring[:, :springs], torch.where(strain > 0, taut, 0.0)], -1)
 
 
-def _forces(params: Params, scene: Scene, at: Motion) -> tuple[Tensor, Tensor]:
+def _forces(params: Params, scene: Scene, mechanism: Mechanism, at: Motion) -> tuple[Tensor, Tensor]:
     """Force (B, O, 2) on the centre of each body and torque (B, O) about it, without those that pins of hinges give."""
-    bodies = len(scene.hinges)
     drag = params.viscous + params.quadratic * torch.linalg.vector_norm(at.velocity, dim=-1)
     force = params.mass[..., None] * (params.gravity[:, None] - drag[..., None] * at.velocity)
-    hung = [o for o, parent in enumerate(scene.hinges) if parent is not None]
-    parents = [parent for parent in scene.hinges if parent is not None]
-    rub = params.bearing[:, hung] * (_with_world(at.spin)[:, parents] - at.spin[:, hung])
-    torque = _onto(hung, rub, bodies) - _onto(parents, rub, bodies)
+    torque = -(params.bearing * (at.spin @ mechanism.hinged.T)) @ mechanism.hinged
     if scene.links:
-        length, rate, along, near, far = links(params, scene, at)
+        length, rate, along, near, far = links(params, mechanism, at)
         pull = tension(params, scene, length, rate)[..., None] * along
-        first, second = ends(scene)
-        force = force + _onto(first, pull, bodies) - _onto(second, pull, bodies)
-        torque = torque + _onto(first, (quarter(near) * pull).sum(-1), bodies) - _onto(second, (quarter(far) * pull).sum(-1), bodies)
+        force = force + (mechanism.first - mechanism.second).T @ pull
+        torque = torque + (quarter(near) * pull).sum(-1) @ mechanism.first - (quarter(far) * pull).sum(-1) @ mechanism.second
     return force, torque
 
 
-def ends(scene: Scene) -> tuple[list[int], list[int]]:
-    """First and second body of each link."""
-    return [a for a, _ in scene.links], [b for _, b in scene.links]
-
-
-def _with_world(x: Tensor) -> Tensor:
-    """(B, O, ...) with a last row of zeros: the world, which WORLD = -1 then picks."""
-    return torch.cat([x, torch.zeros_like(x[:, :1])], 1)
-
-
-def _onto(bodies: list[int], values: Tensor, count: int) -> Tensor:
-    """Sums (B, O, ...) of values (B, K, ...) by body; the world's share is dropped."""
-    rows = torch.tensor([b % (count + 1) for b in bodies], dtype=torch.long)
-    total = torch.zeros(len(values), count + 1, *values.shape[2:], dtype=values.dtype)
-    return total.index_add(1, rows, values)[:, :count]
+def _angular(x: Tensor, free: int) -> Tensor:
+    """(B, O) put after zeros for the coordinates of free bodies: (B, N)."""
+    return torch.nn.functional.pad(x, (free, 0)) if free else x
