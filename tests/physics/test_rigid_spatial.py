@@ -1,6 +1,5 @@
-"""The spatial rigid simulator against closed forms and against MuJoCo."""
+"""The spatial rigid simulator against closed forms and conservation laws; against MuJoCo in test_agreement.py."""
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -186,39 +185,3 @@ def test_bad_input_is_named_and_a_failed_body_is_nan():
     start = spatial.State(start.position, start.rotation, start.velocity, start.spin)
     track = spatial.rollout(box_params(), BOX, start, np.array([0, 0.1]))
     assert np.isfinite(track.position[0]).all() and np.isnan(track.position[1]).all()
-
-
-def mujoco_track(geom, position, velocity, times, *, friction, stiffness=1e7, damping=1e3, dt=2e-5):
-    contact = f'friction="{friction} 0 0" condim="3" solref="{-stiffness} {-damping}" solimp=".98 .98 .001"'
-    model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco><option timestep="{dt}" cone="elliptic" impratio="20"/><worldbody><geom type="plane" size="5 5 1" {contact}/>
-        <body><freejoint/><geom {geom} density="600" {contact}/></body></worldbody></mujoco>"""
-    )
-    data = mujoco.MjData(model)
-    data.qpos[:3], data.qvel[:3] = position, velocity
-    out, speed = [], []
-    for t in times:
-        while data.time < t - dt / 2:
-            mujoco.mj_step(model, data)
-        out.append(data.qpos[:3].copy())
-        speed.append(data.qvel.copy())
-    return np.array(out), np.array(speed)
-
-
-def test_a_sliding_box_agrees_with_mujoco():
-    t = np.linspace(0, 0.6, 13)
-    want, _ = mujoco_track('type="box" size=".06 .04 .03"', (0, 0, 0.03), (1.2, 0.3, 0), t, friction=0.3)
-    got = spatial.rollout(box_params(friction=0.3), BOX, state((0, 0, 0.03), (1.2, 0.3, 0)), t)
-    assert np.abs(got.position[0, :, :2] - want[:, :2]).max() < 2e-3
-
-
-def test_a_skidding_bounce_of_a_ball_agrees_with_mujoco():
-    """MuJoCo's contact is a damped oscillator with regularised friction: the compliant contact here, of the same stiffness."""
-    t, stiffness, damping = np.linspace(0, 0.4, 9), 1e6, 600.0
-    _, speed = mujoco_track('type="sphere" size=".05"', (0, 0, 0.25), (2.0, 0, 0), t, friction=0.2, stiffness=stiffness, damping=damping)
-    zeta = damping / 2 / np.sqrt(stiffness)
-    e = np.exp(-np.tan(np.arcsin(zeta)) * (np.pi - 2 * np.arcsin(zeta)))
-    p = ball_params(friction=0.2, restitution=e, contact_time=np.pi / np.sqrt(stiffness))
-    got = spatial.rollout(p, BALL, state((0, 0, 0.25), (2.0, 0, 0)), t)
-    assert got.velocity[0, 6, 0] == pytest.approx(speed[6, 0], abs=0.05) and speed[6, 0] < 1.8
-    assert got.spin[0, 6, 1] == pytest.approx(speed[6, 4], rel=0.1)
