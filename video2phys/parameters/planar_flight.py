@@ -20,7 +20,7 @@ from video2phys.parameters.planar_fit import Fit, Law, verdict
 from video2phys.parameters.planar_motion import Phase
 from video2phys.parameters.planar_scale import Scale
 from video2phys.solve.space import Free, Space
-from video2phys.types import Parameter, Verdict
+from video2phys.types import Frames, Parameter, Verdict
 
 ROLL_SIGMA = float(np.radians(1.0))  # a camera levelled by eye or held by hand
 SLANT_SIGMA = float(np.radians(5.0))  # a camera aimed by eye, at a plane of motion chosen by hand
@@ -68,12 +68,22 @@ def law(phase: Phase, scale: Scale, gravity: float, focal: float) -> Law:
     if scale.known:
         free = (Free("gravity", "m/s^2", pull / scale.px_per_m), Free("scale", "1", 1.0, 0.05, 20.0, prior=scale.sigma, step=1e-5))
         space = Space((*place, *free, *turns))
-        return Law(space, lambda v, t: _seen(_fly(t, start, v[:, :4], v[:, 5] * v[:, 6] * scale.px_per_m, v[:, 4]), v[:, 7:], focal))
+        return Law(space, lambda v, t: seen(_fly(t, start, v[:, :4], v[:, 5] * v[:, 6] * scale.px_per_m, v[:, 4]), v[:, 7:], focal))
     space = Space((*place, Free("px_per_m", "px/m", pull / gravity), *turns))
-    return Law(space, lambda v, t: _seen(_fly(t, start, v[:, :4], v[:, 5] * gravity, v[:, 4]), v[:, 6:], focal))
+    return Law(space, lambda v, t: seen(_fly(t, start, v[:, :4], v[:, 5] * gravity, v[:, 4]), v[:, 6:], focal))
 
 
-def _seen(path: np.ndarray, turns: np.ndarray, focal: float) -> np.ndarray:
+def half_size(frames: Frames) -> np.ndarray:
+    """[px] (2,) half of the picture's width and height."""
+    return 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
+
+
+def usual_focal(frames: Frames) -> float:
+    """[px] focal length of a usual lens: as long as the picture's longer side."""
+    return 2 * float(half_size(frames).max())
+
+
+def seen(path: np.ndarray, turns: np.ndarray, focal: float) -> np.ndarray:
     """`path` (B, T, 1, 2) [px, scale of the picture's centre] as a camera turned by yaw and pitch (B, 2) [rad] shows it."""
     depth = 1 + (path * np.tan(turns)[:, None, None] / focal).sum(-1, keepdims=True)
     return path / np.maximum(depth, 0.1)
@@ -170,8 +180,11 @@ def _spread(unit: str, told: tuple[float, list[float]]) -> tuple[float, str, lis
     return told[0], unit, told[1]
 
 
-def check_rate(g: float, interval: list[float]) -> tuple[str, ...]:
-    """A warning when free fall says that the clip's clock or the scale is wrong. A clock slow by F makes g look F^2 times too small."""
+def check_rate(g: float, interval: list[float], what: str = "free fall") -> tuple[str, ...]:
+    """A warning when a motion under gravity says that the clip's clock or the scale is wrong.
+
+    A clock slow by F makes g look F^2 times too small.
+    """
     if interval[0] <= STANDARD <= interval[1] or 0.6 < g / STANDARD < 1.7 or g <= 0:
         return ()
     factor = float(np.sqrt(STANDARD / g))
@@ -180,4 +193,4 @@ def check_rate(g: float, interval: list[float]) -> tuple[str, ...]:
         text = f"play-back about {factor:.2g} times too slow (slow motion; the likely factor is {near:g})"
     else:
         text = f"play-back about {1 / factor:.2g} times too fast"
-    return (f"free fall comes out at {g:.3g} m/s^2 instead of 9.81: {text}, or a wrong scale; give the true fps in capture.yaml.",)
+    return (f"{what} comes out at {g:.3g} m/s^2 instead of 9.81: {text}, or a wrong scale; give the true fps in capture.yaml.",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ class Found:
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     mass_note: str = FREE_MASS
+    turn: Callable[[np.ndarray], np.ndarray] | None = None  # [rad] (T,) at times (T,), up to a constant; None = at a constant rate
 
 
 def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
@@ -59,7 +61,7 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
         train=train,
         heldout=heldout,
         position=position,
-        rotation=_turn(states, span),
+        rotation=_turn(states, span, found.turn),
         particle=None,
         residual=residual,
         residuals=residuals,
@@ -93,21 +95,24 @@ def _surprise(residual: dict[str, float]) -> tuple[str, ...]:
     )
 
 
-def _turn(states: StateTrack, span: np.ndarray) -> np.ndarray:
-    """Predicted rotation (T, O, 4): the turn about the picture's normal goes on at the constant rate of the measured one."""
+def _turn(states: StateTrack, span: np.ndarray, turn: Callable[[np.ndarray], np.ndarray] | None) -> np.ndarray:
+    """Predicted rotation (T, O, 4) about the picture's normal: as the law turns the body, else at the constant rate of the measured one."""
     T, bodies = states.position.shape[:2]
     rotation = np.zeros((T, bodies, 4))
     rotation[..., 0] = 1.0
-    if states.kind != "planar":
-        return rotation
     for o in range(bodies):
         k = span[states.valid[span, o] & np.isfinite(states.rotation_sigma[span, o, 1])]
-        if len(k) < 4:
+        seen = states.kind == "planar" and len(k) >= 4
+        measured = np.unwrap(2 * np.arctan2(-states.rotation[k, o, 2], states.rotation[k, o, 0]))
+        if turn is not None:
+            angle = turn(states.time[span])
+            angle += np.median(measured - turn(states.time[k])) if seen else -angle[0]
+        elif seen:
+            rate, first = np.polyfit(states.time[k], measured, 1)
+            angle = first + rate * states.time[span]
+        else:
             continue
-        angle = np.unwrap(2 * np.arctan2(-states.rotation[k, o, 2], states.rotation[k, o, 0]))
-        rate, first = np.polyfit(states.time[k], angle, 1)
-        half = 0.5 * (first + rate * states.time[span])
-        rotation[span, o, 0], rotation[span, o, 2] = np.cos(half), -np.sin(half)
+        rotation[span, o, 0], rotation[span, o, 2] = np.cos(0.5 * angle), -np.sin(0.5 * angle)
     return rotation
 
 

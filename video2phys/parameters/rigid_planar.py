@@ -7,7 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.parameters import planar_bounce, planar_collision, planar_drag, planar_flight, planar_slide, planar_table
+from video2phys.parameters import (
+    planar_arc,
+    planar_bounce,
+    planar_collision,
+    planar_drag,
+    planar_flight,
+    planar_pendulum,
+    planar_slide,
+    planar_table,
+)
 from video2phys.parameters import planar_motion as motion
 from video2phys.parameters.planar_fit import Fit, Law, Window, solve
 from video2phys.parameters.planar_result import Found, result, too_few
@@ -48,17 +57,22 @@ def pair(frames: Frames, states: StateTrack, tracks: list[Track], settings: obje
     return result(frames, states, Found(window, early, fit, found, size, (*size.notes, *notes), warnings, mass))
 
 
-Teller = Callable[[Fit, motion.Phase], tuple[tuple[Parameter, ...], tuple[str, ...]]]
+Builder = Callable[[Window], Law]
+Teller = Callable[[Fit, Window], tuple[tuple[Parameter, ...], tuple[str, ...]]]
 SENTENCE = {
     "slide": "a straight way with constant acceleration: it slides on a support along its track",
     "flight": "a parabola with gravity's direction: free flight",
     "table": "a straight way on a table seen from above",
+    "pendulum": "it swings to and fro on an arc and trades height for speed: a pendulum",
 }
 
 
 def single(frames: Frames, states: StateTrack, track: Track, settings: object, context: Context) -> Parameters:
-    """One object: the longest phase that is a motion of a known kind decides."""
+    """One object: a swing where the whole track is one, else the longest phase that is a motion of a known kind decides."""
     about = frames.about
+    swing = planar_arc.find(track) if _pulled(about) else None
+    if swing is not None:
+        return pendulum(frames, states, track, swing, settings, context)
     kinds = [kind(p, about) for p in track.phases]
     ranked = sorted((p.path, k) for k, p in enumerate(track.phases) if kinds[k])
     if not ranked or len(track.phases[ranked[-1][1]].frames) < FEWEST:
@@ -68,46 +82,63 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
     size = scale(frames)
     build, tell = _laws(kinds[k], frames, track, k, size)
     early, fit = fit_twice(window, build, settings, context)
-    found, warnings = tell(fit, parabola(window))
+    found, warnings = tell(fit, window)
     notes = (*size.notes, *_excluded(track, k, kinds[k], frames))
-    if states.position.shape[1] > 1:
-        warnings = (
-            *warnings,
-            "only object 0 is identified: several objects are a collision seen from above (gravity: none) or separate clips.",
-        )
-    return result(frames, states, Found(window, early, fit, found, size, notes, warnings))
+    return result(frames, states, Found(window, early, fit, found, size, notes, (*warnings, *_others(states))))
 
 
-def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tuple[Callable[[motion.Phase], Law], Teller]:
-    """How to build the law from a phase of its kind, and how to report it."""
+def pendulum(frames: Frames, states: StateTrack, track: Track, swing: planar_arc.Swing, settings: object, context: Context) -> Parameters:
+    """One object that swings throughout."""
+    about, window, size = frames.about, swing.window, scale(frames)
+    focal = planar_flight.usual_focal(frames)
+    early, fit = fit_twice(window, lambda w: planar_pendulum.law(planar_arc.Swing.of(w), focal), settings, context)
+    gravity = None if about.gravity is None else float(np.linalg.norm(about.gravity))
+    found, warnings = planar_pendulum.report(fit, swing, size, gravity)
+    span = f"{window.time[0]:.3f} to {window.time[-1]:.3f} s: {SENTENCE['pendulum']} ({len(window.time)} frames)"
+    notes = (*size.notes, span, *_spikes(track))
+    turn = planar_pendulum.turn(fit, float(window.time[0]))
+    told = Found(window, early, fit, found, size, notes, (*warnings, *_others(states)), planar_pendulum.MASS, turn)
+    return result(frames, states, told)
+
+
+def _others(states: StateTrack) -> tuple[str, ...]:
+    if states.position.shape[1] == 1:
+        return ()
+    return ("only object 0 is identified: several objects are a collision seen from above (gravity: none) or separate clips.",)
+
+
+def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tuple[Builder, Teller]:
+    """How to build the law from a window of its kind, and how to report it."""
     about = frames.about
     g = float(np.linalg.norm(about.gravity)) if about.gravity is not None else planar_flight.STANDARD
     incline = given_incline(about)
     if which == "slide":
-        return lambda p: planar_slide.law(p, size, g, incline), lambda f, p: planar_slide.report(f, p, size, g, incline)
+        return (
+            lambda w: planar_slide.law(parabola(w), size, g, incline),
+            lambda f, w: planar_slide.report(f, parabola(w), size, g, incline),
+        )
     if which == "flight":
-        half = 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
-        focal = 2 * float(half.max())  # of a usual lens: as long as the picture is wide
+        focal, half = planar_flight.usual_focal(frames), planar_flight.half_size(frames)
         gap = 2.5 * float(np.median(np.diff(frames.time)))
         before = track.phases[k - 1] if k else None
         began = planar_flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
 
-        def tell(fit: Fit, phase: motion.Phase) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-            found, warnings = planar_flight.report(fit, phase, began, size, g, focal)
+        def tell(fit: Fit, window: Window) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+            found, warnings = planar_flight.report(fit, parabola(window), began, size, g, focal)
             scaled = size.px_per_m if size.known else fit.value("px_per_m")
-            drag = planar_drag.probe(fit, track.window(track.phases[k]), scaled)
+            drag = planar_drag.probe(fit, window, scaled)
             return (*found, drag, *planar_bounce.report(planar_bounce.bounces(track.phases))), warnings
 
-        return lambda p: planar_flight.law(p, size, g, focal), tell
-    return planar_table.law, lambda f, p: planar_table.report(f, p, size)
+        return lambda w: planar_flight.law(parabola(w), size, g, focal), tell
+    return lambda w: planar_table.law(parabola(w)), lambda f, w: planar_table.report(f, parabola(w), size)
 
 
-def fit_twice(window: Window, build: Callable[[motion.Phase], Law], settings: object, context: Context) -> tuple[Fit, Fit]:
+def fit_twice(window: Window, build: Builder, settings: object, context: Context) -> tuple[Fit, Fit]:
     """The law fitted to the first two thirds of the window, which predicts the rest, and to all of it, which gives the values."""
     steps = int(getattr(settings, "max_steps", 40))
     part = window.first(-(-2 * len(window.time) // 3))
-    early = solve(part, build(parabola(part)), steps)
-    return early, solve(window, build(parabola(window)), steps, context.progress)
+    early = solve(part, build(part), steps)
+    return early, solve(window, build(window), steps, context.progress)
 
 
 def parabola(window: Window) -> motion.Phase:
@@ -139,9 +170,13 @@ def _excluded(track: Track, k: int, which: str, frames: Frames) -> tuple[str, ..
         notes.append(f"frames before {phase.span[0]:.3f} s are left out: the object is {how}")
     if k + 1 < len(track.phases):
         notes.append(f"frames after {phase.span[1]:.3f} s are left out: the motion changes there (impact, end stop, or out of sight)")
-    if track.spikes:
-        notes.append(f"{track.spikes} of {len(track.frames) + track.spikes} frames set aside as outliers of the track")
-    return tuple(notes)
+    return (*notes, *_spikes(track))
+
+
+def _spikes(track: Track) -> tuple[str, ...]:
+    if not track.spikes:
+        return ()
+    return (f"{track.spikes} of {len(track.frames) + track.spikes} frames set aside as outliers of the track",)
 
 
 def _what_was_seen(track: Track) -> str:

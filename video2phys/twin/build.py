@@ -31,6 +31,8 @@ class Solid:
     friction: float
     restitution: float
     drag: float = 0.0  # [length/s^2] constant deceleration on a table that lies in the picture plane
+    pivot: np.ndarray | None = None  # (3,) in the world, of the hinge that a pendulum swings from
+    bearing: float = 0.0  # [kg length^2/s] torque per spin about the pivot
     rolls: bool = True  # False for a round body that was seen to slide: on a planar scene it gets no hinge
 
 
@@ -71,6 +73,9 @@ def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topo
         if shape is not None and shape.kind == "sphere":
             solids = (replace(solids[0], rolls=False, spin=np.zeros(3)),)
             notes.append("the outline is round, but the motion was found to be a slide: the twin's body does not roll")
+    if solids[0].pivot is not None:
+        gravity = _swing(solids[0], parameters)
+        notes.append(f"the twin's gravity, {np.linalg.norm(gravity):.4g} {'m' if metric else 'px'}/s^2, gives its body the period seen")
     return Scene(
         model=parameters.model,
         solids=solids,
@@ -111,10 +116,17 @@ def _solid(
     slowing = parameters.get("acceleration", o) or parameters.get("acceleration")
     slows = 0.0 if slowing is None or parameters.gravity is not None else abs(_number(parameters, "acceleration", o) or 0.0)
     drag = slows * (scale if slowing and slowing.unit.startswith("px") else 1.0)
+    position = parameters.position[start, o] * scale
+    hinge, pivot, bearing = parameters.get("pivot"), None, 0.0
+    if hinge is not None:
+        pivot = _vector(hinge.value) * (scale if hinge.unit == "px" else 1.0)
+        bearing = (_number(parameters, "damping") or 0.0) * mass * float(((position - pivot) ** 2).sum())
+        spin = _vector(_number(parameters, "initial_angular_velocity") or 0.0)
     return Solid(
         name="body" if parameters.position.shape[1] == 1 else f"body_{o}", body=body, mass=mass, center=center, inertia=inertia,
-        density=density, position=parameters.position[start, o] * scale, rotation=parameters.rotation[start, o], velocity=velocity,
+        density=density, position=position, rotation=parameters.rotation[start, o], velocity=velocity,
         spin=spin, friction=FRICTION if friction is None else friction, restitution=float(np.clip(restitution or 0.0, 0, 1)), drag=drag,
+        pivot=pivot, bearing=bearing,
     )  # fmt: skip
 
 
@@ -163,6 +175,17 @@ def _slide(solid: Solid, parameters: Parameters, start: int, scale: float, slope
     down = along * np.sign(along @ gravity)
     pull = np.linalg.norm(gravity) * (np.sin(slope) * down - np.cos(slope) * normal)
     return Plane(normal, float((corners @ normal).min())), pull
+
+
+def _swing(solid: Solid, parameters: Parameters) -> np.ndarray:
+    """Gravity (3,) [length/s^2] under which the body swings from its pivot with the fitted period: w^2 = m g r / (I + m r^2)."""
+    from scipy.spatial.transform import Rotation
+
+    period, roll = _number(parameters, "period") or np.inf, np.radians(_number(parameters, "camera_roll") or 0.0)
+    turned = Rotation.from_quat(solid.rotation, scalar_first=True)
+    arm = float(np.linalg.norm(solid.position + turned.apply(solid.center) - solid.pivot))
+    size = (2 * np.pi / period) ** 2 * (arm + solid.inertia[1, 1] / (solid.mass * arm))
+    return size * np.array([np.sin(roll), 0.0, -np.cos(roll)])
 
 
 def _ratios(solids: tuple[Solid, ...], parameters: Parameters) -> tuple[Solid, ...]:

@@ -25,7 +25,7 @@ def write(folder: Path, scene: Scene, cells: int) -> Path:
 
 
 def rigid(scene: Scene) -> str:
-    """MJCF of rigid bodies: free in space, or on two slides and a hinge where the motion is planar."""
+    """MJCF of rigid bodies: free in space, on two slides and a hinge where the motion is planar, or on a pendulum's hinge."""
     stiffness, step = contact(scene)
     bodies, contacts = [], []
     for solid in scene.solids:
@@ -163,12 +163,18 @@ def _body(scene: Scene, solid: Solid, contact_: str) -> str:
     I = solid.inertia  # noqa: E741
     loss = f' frictionloss="{_f(solid.mass * solid.drag)}"' if solid.drag else ""  # a table; exact for motion along x or z
     if scene.planar:  # joint axes are given in the body's own frame
-        axes = Rotation.from_quat(solid.rotation, scalar_first=True).inv().apply([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+        back = Rotation.from_quat(solid.rotation, scalar_first=True).inv()
+        axes = back.apply([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
         joints = "".join(
             f'      <joint name="{solid.name}_{name}" type="{kind}" axis="{_f(*axis)}"{loss if kind == "slide" else ""}/>\n'
             for name, kind, axis in zip("xzr", ("slide", "slide", "hinge"), axes, strict=True)
             if kind == "slide" or solid.rolls
         )
+        if solid.pivot is not None:
+            at = back.apply(solid.pivot - solid.position)
+            joints = (
+                f'      <joint name="{solid.name}_r" type="hinge" axis="{_f(*axes[2])}" pos="{_f(*at)}" damping="{_f(solid.bearing)}"/>\n'
+            )
     else:
         joints = f'      <freejoint name="{solid.name}"/>\n'
     return (
@@ -200,6 +206,8 @@ def _velocity(scene: Scene, solid: Solid) -> np.ndarray:
     """Generalised velocity: a hinge turns about -y, a free joint takes its spin in the body frame."""
     from scipy.spatial.transform import Rotation
 
+    if solid.pivot is not None:
+        return np.array([-solid.spin[1]])
     if scene.planar:
         return np.array([solid.velocity[0], solid.velocity[2], -solid.spin[1]][: 3 if solid.rolls else 2])
     return np.concatenate([solid.velocity, Rotation.from_quat(solid.rotation, scalar_first=True).inv().apply(solid.spin)])
