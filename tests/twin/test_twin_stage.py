@@ -98,6 +98,31 @@ def test_slide_replays_within_a_millimetre(tmp_path: Path) -> None:
     assert twin.replay["from_fit_rms_m"] < 1e-3 and not any("replay leaves" in w for w in twin.warnings)
 
 
+def test_a_pendulum_hangs_from_its_pivot_and_swings_with_its_period(tmp_path: Path) -> None:
+    """theta'' = -(g / l) sin theta - damping theta', here from scipy; the twin's body has the inertia of its own shape."""
+    from dataclasses import replace
+
+    from scipy.integrate import solve_ivp
+
+    from video2phys.types import Parameter, Verdict
+
+    sample = samples.rigid(tmp_path / "frames", "slide", count=60)
+    radius, period, damping, pivot = 0.15, 0.8, 0.3, np.array([0.02, 0.0, 0.1])
+    rate2 = (2 * np.pi / period) ** 2
+    time = sample.parameters.time
+    angle = solve_ivp(lambda _, y: (y[1], -rate2 * np.sin(y[0]) - damping * y[1]), (0, time[-1]), [0.9, 0.5], t_eval=time, rtol=1e-9).y[0]
+    position = pivot + radius * np.stack([np.sin(angle), 0 * angle, -np.cos(angle)], -1)
+    told = (("period", period), ("damping", damping), ("initial_angular_velocity", 0.5), ("camera_roll", 0.0), ("pivot", pivot.tolist()))
+    found = tuple(Parameter(n, v, "m", None, Verdict.IDENTIFIED) for n, v in told)
+    turned = np.stack([np.cos(angle / 2), 0 * angle, -np.sin(angle / 2), 0 * angle], -1)[:, None]
+    parameters = replace(sample.parameters, parameters=found, position=position[:, None], rotation=turned, ground=None)
+    (tmp_path / "out").mkdir()
+    twin = stage.run(sample.frames, sample.gaussians, sample.states, parameters, UNTESTED, QUICK, Context(tmp_path / "out"))
+    model = mujoco.MjModel.from_xml_path(str(twin.folder / "twin.xml"))
+    assert model.nq == 1 and np.linalg.norm(model.opt.gravity) > 1.02 * rate2 * radius  # the body's own inertia asks for more
+    assert twin.replay["from_fit_rms_m"] < 5e-4 and np.ptp(position[:, 0]) > 0.2
+
+
 def test_without_scale_the_twin_says_so(tmp_path: Path) -> None:
     sample = samples.rigid(tmp_path / "frames", "bounce", unit="px")
     (tmp_path / "out").mkdir()

@@ -73,8 +73,10 @@ def scene(gaussians: Gaussians, states: StateTrack, parameters: Parameters, topo
         if shape is not None and shape.kind == "sphere":
             solids = (replace(solids[0], rolls=False, spin=np.zeros(3)),)
             notes.append("the outline is round, but the motion was found to be a slide: the twin's body does not roll")
-    if solids[0].pivot is not None:
-        gravity = _swing(solids[0], parameters)
+    hinge = parameters.get("pivot")
+    if hinge is not None:
+        pendulum, gravity = _hang(solids[0], _vector(hinge.value) * (scale if hinge.unit == "px" else 1.0), parameters)
+        solids = (pendulum,)
         notes.append(f"the twin's gravity, {np.linalg.norm(gravity):.4g} {'m' if metric else 'px'}/s^2, gives its body the period seen")
     return Scene(
         model=parameters.model,
@@ -116,17 +118,10 @@ def _solid(
     slowing = parameters.get("acceleration", o) or parameters.get("acceleration")
     slows = 0.0 if slowing is None or parameters.gravity is not None else abs(_number(parameters, "acceleration", o) or 0.0)
     drag = slows * (scale if slowing and slowing.unit.startswith("px") else 1.0)
-    position = parameters.position[start, o] * scale
-    hinge, pivot, bearing = parameters.get("pivot"), None, 0.0
-    if hinge is not None:
-        pivot = _vector(hinge.value) * (scale if hinge.unit == "px" else 1.0)
-        bearing = (_number(parameters, "damping") or 0.0) * mass * float(((position - pivot) ** 2).sum())
-        spin = _vector(_number(parameters, "initial_angular_velocity") or 0.0)
     return Solid(
         name="body" if parameters.position.shape[1] == 1 else f"body_{o}", body=body, mass=mass, center=center, inertia=inertia,
-        density=density, position=position, rotation=parameters.rotation[start, o], velocity=velocity,
+        density=density, position=parameters.position[start, o] * scale, rotation=parameters.rotation[start, o], velocity=velocity,
         spin=spin, friction=FRICTION if friction is None else friction, restitution=float(np.clip(restitution or 0.0, 0, 1)), drag=drag,
-        pivot=pivot, bearing=bearing,
     )  # fmt: skip
 
 
@@ -177,15 +172,19 @@ def _slide(solid: Solid, parameters: Parameters, start: int, scale: float, slope
     return Plane(normal, float((corners @ normal).min())), pull
 
 
-def _swing(solid: Solid, parameters: Parameters) -> np.ndarray:
-    """Gravity (3,) [length/s^2] under which the body swings from its pivot with the fitted period: w^2 = m g r / (I + m r^2)."""
+def _hang(solid: Solid, pivot: np.ndarray, parameters: Parameters) -> tuple[Solid, np.ndarray]:
+    """The body on its hinge, and the gravity (3,) [length/s^2] under which it swings as fitted: w^2 = m g r / I, damping I the bearing.
+
+    I is the body's own inertia about the pivot. A camera that is not level turns gravity.
+    """
     from scipy.spatial.transform import Rotation
 
-    period, roll = _number(parameters, "period") or np.inf, np.radians(_number(parameters, "camera_roll") or 0.0)
-    turned = Rotation.from_quat(solid.rotation, scalar_first=True)
-    arm = float(np.linalg.norm(solid.position + turned.apply(solid.center) - solid.pivot))
-    size = (2 * np.pi / period) ** 2 * (arm + solid.inertia[1, 1] / (solid.mass * arm))
-    return size * np.array([np.sin(roll), 0.0, -np.cos(roll)])
+    roll, damping, spin = (_number(parameters, name) or 0.0 for name in ("camera_roll", "damping", "initial_angular_velocity"))
+    arm = float(np.linalg.norm(solid.position + Rotation.from_quat(solid.rotation, scalar_first=True).apply(solid.center) - pivot))
+    about = solid.inertia[1, 1] + solid.mass * arm**2
+    rate = 2 * np.pi / (_number(parameters, "period") or np.inf)
+    pull = rate**2 * about / (solid.mass * arm) * np.array([np.sin(np.radians(roll)), 0.0, -np.cos(np.radians(roll))])
+    return replace(solid, pivot=pivot, bearing=damping * about, spin=_vector(spin)), pull
 
 
 def _ratios(solids: tuple[Solid, ...], parameters: Parameters) -> tuple[Solid, ...]:

@@ -23,6 +23,8 @@ MAIN = (
     "viscosity",
     "friction",
     "restitution",
+    "length",
+    "damping",
     "gravity",
     "mass",
     "density",
