@@ -88,12 +88,15 @@ def _turns(angle: np.ndarray) -> bool:
 def _trade(time: np.ndarray, angle: np.ndarray) -> tuple[float, float]:
     """w^2 from the line through a'^2 against cos a, and the share of the variance that height explains.
 
-    a' is the slope over a twentieth of the time between the extremes, or two frames; what damping takes is a term linear in time.
+    a' is the slope over a tenth of the time between the extremes, or two frames, where no frame is missing; what damping takes is
+    a term linear in time.
     """
     quarter = abs(time[angle.argmax()] - time[angle.argmin()])
     reach = max(1, round(0.05 * quarter / float(np.median(np.diff(time)))))
-    rate = (angle[2 * reach :] - angle[: -2 * reach]) / (time[2 * reach :] - time[: -2 * reach])
-    square, height, t = rate**2, np.cos(angle[reach:-reach]), time[reach:-reach] - time[0]
+    span = time[2 * reach :] - time[: -2 * reach]
+    whole = span < 1.2 * np.median(span)
+    rate = (angle[2 * reach :] - angle[: -2 * reach]) / span
+    square, height, t = rate[whole] ** 2, np.cos(angle[reach:-reach])[whole], (time[reach:-reach] - time[0])[whole]
     A = np.c_[2 * height, np.ones_like(t), t]
     c = np.linalg.lstsq(A, square, rcond=None)[0]
     without = A[:, 1:] @ np.linalg.lstsq(A[:, 1:], square, rcond=None)[0]
