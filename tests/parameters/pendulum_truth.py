@@ -5,20 +5,24 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-MODEL = """<mujoco><option timestep="2e-4" integrator="RK4" gravity="0 0 -{g}"/><worldbody><body><joint axis="0 -1 0" damping="{loss}"/>
+MODEL = """<mujoco><option timestep="{step}" integrator="RK4" gravity="0 0 -{g}"/><worldbody><body><joint axis="0 -1 0" damping="{loss}"/>
 <inertial pos="0 0 -{length}" mass="1" diaginertia="{inertia} {inertia} {inertia}"/></body></worldbody></mujoco>"""
 
 
 def swing(
     seed, *, length=0.6, angle=50.0, damping=0.1, ppm=400.0, fps=60, seconds=2.5, noise=0.2, held=0.0, inertia=1e-7, g=9.81
 ):  # fmt: skip
-    """Times and pixels (T, 1, 2) of a body of 1 kg let go at `angle` [deg] after `held` s; damping [1/s] is that of a = -damping v."""
-    model = mujoco.MjModel.from_xml_string(MODEL.format(g=g, loss=damping * length**2, length=length, inertia=inertia))
+    """Times and pixels (T, 1, 2) of a body of 1 kg let go at `angle` [deg] after `held` s; damping [1/s] is that of a = -damping v.
+
+    A frame is a whole number of steps, else frames would be seen up to a step late.
+    """
+    values = dict(g=g, loss=damping * length**2, length=length, inertia=inertia, step=1 / fps / np.ceil(5000 / fps))
+    model = mujoco.MjModel.from_xml_string(MODEL.format(**values))
     data = mujoco.MjData(model)
     data.qpos[0] = np.radians(angle)
     times, turned = np.arange(int(seconds * fps)) / fps, []
     for t in times:
-        while data.time < t - held - 1e-9:
+        while data.time < t - held - 1e-6:
             mujoco.mj_step(model, data)
         turned.append(data.qpos[0])
     path = np.array([12.0, 150.0]) + length * ppm * np.stack([np.sin(turned), -np.cos(turned)], -1)

@@ -93,7 +93,7 @@ def test_undeclared_slow_motion_is_named():
 def test_small_and_wide_swings_are_told_apart_from_other_motions(angle):
     times, pixels = swing(6, angle=angle, seconds=2.0)
     assert is_swing(times, pixels)
-    pixels[40:60] = np.nan  # hidden for a third of a second
+    pixels[40:60], pixels[100:105] = np.nan, np.nan  # hidden for a third of a second, and again
     assert is_swing(times, pixels)
 
 

@@ -80,9 +80,10 @@ def circle(position: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _turns(angle: np.ndarray) -> bool:
-    """Whether the angle returns from an extreme: comes to it and leaves it by a tenth of its range."""
-    back = BACK * np.ptp(angle)
-    return any(min(np.ptp(angle[: k + 1]), np.ptp(angle[k:])) > back for k in (int(angle.argmax()), int(angle.argmin())))
+    """Whether the angle turns back anywhere: lies a tenth of its range below what comes both before and after it, or above."""
+    before, after = np.maximum.accumulate, lambda a: np.maximum.accumulate(a[::-1])[::-1]
+    valley = max(float((np.minimum(before(a), after(a)) - a).max()) for a in (angle, -angle))
+    return valley > BACK * float(np.ptp(angle))
 
 
 def _trade(time: np.ndarray, angle: np.ndarray) -> tuple[float, float]:
