@@ -10,7 +10,7 @@ from stretches import TURN, each_stretch
 
 from video2phys.errors import BadInput
 from video2phys.simulate.fem.gradient import differentiable
-from video2phys.simulate.fem.mesh import hexahedra, tetrahedra
+from video2phys.simulate.fem.mesh import hexahedra, quadratic, tetrahedra
 from video2phys.simulate.fem.rollout import rollout
 from video2phys.simulate.fem.scene import LAWS, Params, State, build, start
 from video2phys.simulate.fem.solver import Solver, Status
@@ -29,6 +29,11 @@ def body(law, mesh=hexahedra, *, clamped=False, normal=None):
     node = node + np.random.default_rng(3).uniform(-2e-3, 2e-3, node.shape)
     held = node[:, 0] < 0.01 if clamped else None
     return build(node, element, law=law, clamped=held, normal=normal, contact_stiffness=None if normal is None else 3e6)
+
+
+def second_order(counts, size):
+    """One element is enough: all of its points differ."""
+    return quadratic(*hexahedra((1, 1, 1), size))
 
 
 def stuff(scene, **kwargs):
@@ -140,7 +145,7 @@ def test_clamped_rollout():
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("mesh", [hexahedra, tetrahedra])
+@pytest.mark.parametrize("mesh", [hexahedra, tetrahedra, second_order])
 def test_equilibrium(law, mesh):
     scene = body(law, mesh, clamped=True)
     params, state = stuff(scene), start(scene)

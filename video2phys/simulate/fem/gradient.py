@@ -56,8 +56,8 @@ class Sums:
         body, q = self.body, self.body.scene.quadrature
         before, ahead, mu, lam = np.zeros_like(x), np.zeros_like(x), np.zeros_like(self.mu), np.zeros_like(self.lam)
         by_viscous = kernels(body.scene.law).pullback(
-            x, z, body.scene.element, q.gradient, q.volume, body.mu, body.lam, potential.viscous, potential.before, potential.ahead,
-            mu, lam, before, ahead,
+            x, z, body.scene.element, q.gradient, q.volume, q.bulk, body.mu, body.lam, potential.viscous, potential.before,
+            potential.ahead, mu, lam, before, ahead,
         )  # fmt: skip
         self.mu -= mu
         self.lam -= lam

@@ -1,7 +1,8 @@
 """Sums over all quadrature points: energy, forces, second derivatives and their pullback, as Taichi kernels.
 
 With F = sum_a x_a (x) grad N_a at a point of volume V, the energy is sum V (psi(F) + phi), the forces -sum V P grad N_a, and
-P = U diag(psi_i) V^T. phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
+P = U diag(psi_i) V^T. All are linear in mu and lam, each of which counts with its own volume at a point
+(`element.Quadrature`). phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
 
     phi = beta / tau (mu |e|^2 + lam / 2 tr(e)^2),   e = sym(G^T (F - F0)),   P_v = beta / tau G (2 mu e + lam tr(e) I)
 
@@ -59,8 +60,8 @@ def kernels(law: Law) -> SimpleNamespace:
 
     @ti.kernel
     def slope(
-        x: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, F0: matrices, G: matrices,
-        force: vectors,
+        x: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real, F0: matrices,
+        G: matrices, force: vectors,
     ) -> real:  # fmt: skip
         """The energy; its derivative is added to `force`."""
         total = real(0.0)
@@ -69,15 +70,16 @@ def kernels(law: Law) -> SimpleNamespace:
             for q in range(volume.shape[1]):
                 F = gradient(x, element, grad, e, q)
                 U, s, V = signed_svd(F)
-                psi, g = density.slope(s, mu[e], lam[e])
+                vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
+                psi, g = density.slope(s, vmu, vlam)
                 P = stretch(U, g, V)
                 if beta != 0:
                     strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
-                    stress = beta * linear(strain, mu[e], lam[e])
+                    stress = beta * linear(strain, vmu, vlam)
                     psi += 0.5 * (stress * strain).sum()
                     P += G[e, q] @ stress
-                total += volume[e, q] * psi
-                scatter(force, volume[e, q] * P, element, grad, e, q)
+                total += psi
+                scatter(force, P, element, grad, e, q)
         return total
 
     @ti.func
@@ -91,8 +93,8 @@ def kernels(law: Law) -> SimpleNamespace:
 
     @ti.kernel
     def blocks(
-        x: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, G: matrices, project: int,
-        out: tensors,
+        x: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real, G: matrices,
+        project: int, out: tensors,
     ):  # fmt: skip
         """V dP/dF of every point, (E, Q, 9, 9); with `project` each without its negative eigenvalues."""
         ti.loop_config(serialize=True)
@@ -100,7 +102,8 @@ def kernels(law: Law) -> SimpleNamespace:
             for q in range(volume.shape[1]):
                 F = gradient(x, element, grad, e, q)
                 U, s, V = signed_svd(F)
-                H, minus, plus = density.curvature(s, mu[e], lam[e])
+                vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
+                H, minus, plus = density.curvature(s, vmu, vlam)
                 if project == 1:
                     H = clamp(H)
                     minus, plus = ti.max(minus, 0.0), ti.max(plus, 0.0)
@@ -123,10 +126,10 @@ def kernels(law: Law) -> SimpleNamespace:
                         for a in ti.static(range(3)):
                             for b in ti.static(range(3)):
                                 dF[a, b] = ti.select(a == i and b == j, 1.0, 0.0)
-                        dP += beta * (G[e, q] @ linear(sym(G[e, q].transpose() @ dF), mu[e], lam[e]))
+                        dP += beta * (G[e, q] @ linear(sym(G[e, q].transpose() @ dF), vmu, vlam))
                     for a in ti.static(range(3)):
                         for b in ti.static(range(3)):
-                            out[e, q, 3 * a + b, column] = volume[e, q] * dP[a, b]
+                            out[e, q, 3 * a + b, column] = dP[a, b]
 
     @ti.kernel
     def product(dx: vectors, element: index, grad: points, block: tensors, force: vectors):
@@ -146,8 +149,8 @@ def kernels(law: Law) -> SimpleNamespace:
 
     @ti.kernel
     def pullback(
-        x: vectors, z: vectors, element: index, grad: points, volume: table, mu: scalars, lam: scalars, beta: real, F0: matrices,
-        G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
+        x: vectors, z: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real,
+        F0: matrices, G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
     ) -> real:  # fmt: skip
         """Derivatives of z . (derivative of the energy by x), added up: by mu, lam, the nodes that give F0 and G; returns that by beta."""
         by_beta = real(0.0)
@@ -158,16 +161,16 @@ def kernels(law: Law) -> SimpleNamespace:
                 U, s, V = signed_svd(F)
                 _, a = density.slope(s, 1.0, 0.0)
                 _, b = density.slope(s, 0.0, 1.0)
-                v = volume[e, q]
-                d_mu[e] += v * (stretch(U, a, V) * Z).sum()
-                d_lam[e] += v * (stretch(U, b, V) * Z).sum()
+                vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
+                d_mu[e] += volume[e, q] * (stretch(U, a, V) * Z).sum()
+                d_lam[e] += bulk[e, q] * (stretch(U, b, V) * Z).sum()
                 strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
                 along = sym(G[e, q].transpose() @ Z)
-                by_beta += v * (linear(strain, mu[e], lam[e]) * along).sum()
+                by_beta += (linear(strain, vmu, vlam) * along).sum()
                 if beta != 0:
-                    d_mu[e] += v * beta * 2 * (strain * along).sum()
-                    d_lam[e] += v * beta * strain.trace() * along.trace()
-                    stress, other = v * beta * linear(strain, mu[e], lam[e]), v * beta * linear(along, mu[e], lam[e])
+                    d_mu[e] += volume[e, q] * beta * 2 * (strain * along).sum()
+                    d_lam[e] += bulk[e, q] * beta * strain.trace() * along.trace()
+                    stress, other = beta * linear(strain, vmu, vlam), beta * linear(along, vmu, vlam)
                     scatter(d_F0, -(G[e, q] @ other), element, grad, e, q)
                     scatter(d_G, (F - F0[e, q]) @ other + Z @ stress, element, grad, e, q)
         return by_beta

@@ -45,7 +45,7 @@ class Body:
     @cached_property
     def stiffness(self) -> float:
         """[J] sum V (2 mu + lam)."""
-        return float((self.scene.quadrature.volume.sum(1) * (2 * self.mu + self.lam)).sum())
+        return float((self.scene.quadrature.share.sum(1) * (2 * self.mu + self.lam)).sum())
 
     @cached_property
     def steepest(self) -> float:
@@ -80,7 +80,7 @@ class Potential:
         body, q, g = self.body, self.body.scene.quadrature, np.zeros_like(x)
         m = body.mass[:, None]
         elastic = kernels(body.scene.law).slope(
-            x, *self._mesh, q.volume, body.mu, body.lam, self.viscous, self.before, self.ahead, g
+            x, *self._mesh, q.volume, q.bulk, body.mu, body.lam, self.viscous, self.before, self.ahead, g
         )  # fmt: skip
         to_goal, moved = x - self.goal, x - self.origin
         parts = [
@@ -107,7 +107,7 @@ class Potential:
         body, q = self.body, self.body.scene.quadrature
         out = np.empty((*q.volume.shape, 9, 9))
         kernels(body.scene.law).blocks(
-            x, *self._mesh, q.volume, body.mu, body.lam, self.viscous, self.ahead, int(project), out
+            x, *self._mesh, q.volume, q.bulk, body.mu, body.lam, self.viscous, self.ahead, int(project), out
         )  # fmt: skip
         return out, None if self.plane is None else self.plane.curvature(x[body.scene.touching])
 

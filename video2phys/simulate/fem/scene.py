@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.errors import BadInput, guess
+from video2phys.simulate.fem.element import Quadrature, quadrature
 from video2phys.simulate.fem.laws import LAWS, Law
-from video2phys.simulate.fem.mesh import Quadrature, quadrature, surface
+from video2phys.simulate.fem.mesh import surface
 from video2phys.types import check
 
 Vector = tuple[float, float, float]
@@ -19,7 +20,7 @@ class Scene:
     """A mesh at rest, what holds it and the plane it may meet; never differentiated."""
 
     node: np.ndarray  # [m] (V, 3) at rest
-    element: np.ndarray  # (E, n) int32, n = 4 or 8
+    element: np.ndarray  # (E, n) int32, n = 4, 8 or 27
     quadrature: Quadrature
     law: Law
     clamped: np.ndarray  # (V,) bool: stays where the state begins
@@ -40,7 +41,7 @@ def build(
     node: np.ndarray, element: np.ndarray, *, law: Law = "fixed corotated", clamped: np.ndarray | None = None,
     normal: np.ndarray | None = None, contact_stiffness: float | None = None,
 ) -> Scene:  # fmt: skip
-    """A scene from nodes (V, 3) [m] and tetrahedra (E, 4) or hexahedra (E, 8).
+    """A scene from nodes (V, 3) [m] and tetrahedra (E, 4) or hexahedra (E, 8 or 27).
 
     `clamped` (V,) bool. `contact_stiffness` [Pa/m] is the pressure per depth of the plane with `normal`; a few (lam + 2 mu) / element
     size press in by a few per cent of an element. Raises BadInput for elements that are inside out, unknown laws, numbers that are

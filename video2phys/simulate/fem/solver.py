@@ -47,9 +47,9 @@ class Solution:
 
 
 class Factor:
-    """Cholesky factor of M (c + drag) + sum V w (1 + viscous) grad N grad N^T over the free nodes: one scalar matrix for all three axes.
+    """Cholesky factor of M (c + drag) + sum w (1 + viscous) grad N grad N^T over the free nodes: one scalar matrix for all three axes.
 
-    w = 2 mu + lam, an upper bound of the curvature of corotated energies near rest.
+    w = V (2 mu + lam), an upper bound of the curvature of corotated energies near rest.
     """
 
     def __init__(self, body: Body, *, inertia: float, drag: float, viscous: float) -> None:
@@ -58,7 +58,7 @@ class Factor:
 
         scene = body.scene
         q, free, n = scene.quadrature, scene.free, scene.element.shape[1]
-        weight = q.volume * ((2 * body.mu + body.lam) * (1 + viscous))[:, None]
+        weight = (q.volume * 2 * body.mu[:, None] + q.bulk * body.lam[:, None]) * (1 + viscous)
         local = np.einsum("eq,eqax,eqbx->eab", weight, q.gradient, q.gradient, optimize=True)
         row, column = np.repeat(scene.element, n, 1), np.tile(scene.element, n)
         whole = coo_matrix((local.ravel(), (row.ravel(), column.ravel())), shape=(len(scene.node),) * 2).tocsr()
