@@ -283,6 +283,25 @@ class StateTrack:
               rotation_sigma=("T", "O", 3), deformation=("T", "O", 3, 3), deformation_sigma=("T", "O"), valid=("T", "O"))  # fmt: skip
 
 
+LENGTHS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3}  # [m] units in which files of markers measure
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Points that a motion-capture system followed, in its own world frame."""
+
+    label: tuple[str, ...]  # N names, each once
+    time: np.ndarray  # [s] (T,) ascending
+    position: np.ndarray  # [m] (T, N, 3); NaN where missing
+
+    def __post_init__(self) -> None:
+        check(self, time=("T",), position=("T", len(self.label), 3))
+        if len(set(self.label)) != len(self.label):
+            raise BadInput("two markers share a label.", fix="Name each one differently.")
+        if len(self.time) < 2 or not np.all(np.diff(self.time) > 0):
+            raise BadInput("the time stamps of the markers do not ascend.", fix="Sort the rows, and drop those that repeat.")
+
+
 class Verdict(str, Enum):
     """What the data say of a parameter."""
 

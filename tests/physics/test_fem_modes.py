@@ -86,8 +86,9 @@ def test_a_mode_is_what_the_midpoint_rule_tends_to():
     shape = first.shape[0] * (1e-4 / np.abs(first.shape[0]).max())
     T = 1 / first.frequency[0]
     steps = 32
-    track = rollout(params, scene, State(scene.node + shape, np.zeros_like(shape), np.zeros((0, 3))), np.array([0, T / 4]), steps=steps // 4,
-                    solver=Solver(method="newton", relative=1e-9))  # fmt: skip
+    state = State(scene.node + shape, np.zeros_like(shape), np.zeros((0, 3)))
+    exact = Solver(method="newton", relative=1e-9)
+    track = rollout(params, scene, state, np.array([0, T / 4]), steps=steps // 4, solver=exact)
     phase = np.pi / 2 - (2 * np.pi / steps) ** 3 / 12 * steps / 4  # arctan: the midpoint rule lags by (omega h)^3 / 12 a step
     moved = (track.position[-1] - scene.node).ravel() @ shape.ravel() / (shape.ravel() @ shape.ravel())
     assert moved == pytest.approx(np.cos(phase), abs=2e-4)

@@ -37,7 +37,7 @@ def modes(params: Params, scene: Scene, rest: np.ndarray, count: int = 6) -> Mod
     unused = np.zeros((*scene.quadrature.volume.shape, 3, 3))
     potential = Potential(body, rest, rest, 0.0, 0.0, 0.0, unused, unused, None)
     K, mass = potential.matrix(potential.blocks(rest)), np.repeat(body.mass[scene.free], 3)
-    square, vector = eigsh(K, min(count, K.shape[0] - 1), diags(mass).tocsc(), sigma=0.0, v0=np.ones(K.shape[0]))
+    square, vector = eigsh(K, min(count, len(mass) - 1), diags(mass).tocsc(), sigma=0.0, v0=np.ones(len(mass)))
     if not (square > 0).all():
         raise BadInput("the body does not rest stably: it has no vibrations.", fix="Give its equilibrium, and clamp at least three nodes.")
     shape = np.zeros((len(square), len(scene.node), 3))

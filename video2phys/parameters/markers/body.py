@@ -1,0 +1,86 @@
+"""Finite elements of the specimen: where it rests and how it vibrates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from video2phys.parameters.markers.specimen import Pose, Specimen
+from video2phys.simulate.fem.mesh import hexahedra, quadratic
+from video2phys.simulate.fem.modes import Modes, modes
+from video2phys.simulate.fem.scene import Params, Scene, build, start
+from video2phys.simulate.fem.solver import Status
+from video2phys.simulate.fem.statics import equilibrium
+
+LAW = "neo-Hookean"
+MODES = 8
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A body at rest; None of both where no rest was found."""
+
+    displacement: np.ndarray | None  # [m] (V, 3) from the undeformed body
+    modes: Modes | None
+
+
+@dataclass(frozen=True)
+class Body:
+    """A specimen on one mesh, with gravity in its own frame. Solutions are kept: a fit asks for the same E again and again."""
+
+    scene: Scene
+    density: float
+    gravity: np.ndarray  # [m/s^2] (3,)
+    _rests: dict[tuple[float, float], Rest] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(specimen: Specimen, pose: Pose, across: int) -> Body:
+        """A box with `across` elements of second order through its thinner side; a given mesh with second-order nodes added.
+
+        Towards the clamp, whose edge concentrates stress, the elements of a box grow shorter as the square of their number.
+        """
+        if specimen.mesh is None:
+            node, element = box(specimen.size, across)
+        else:
+            node, element = (np.asarray(a) for a in specimen.mesh)
+        node, element = quadratic(node, element)
+        clamped = node[:, 0] < node[:, 0].min() + 1e-6 * np.ptp(node[:, 0])
+        return Body(build(node, element, law=LAW, clamped=clamped), specimen.density, np.asarray(specimen.gravity, float) @ pose.rotation)
+
+    def rest(self, E: float, nu: float) -> Rest:
+        """Rest and natural modes under the body's own weight."""
+        key = (float(E), float(nu))
+        if key not in self._rests:
+            shift = self.displacement(E, nu, near=self._nearest(E, nu))
+            params = Params.of(self.scene, youngs_modulus=E, poisson_ratio=nu, density=self.density, gravity=self.gravity)
+            found = None if shift is None else modes(params, self.scene, self.scene.node + shift, MODES)
+            self._rests[key] = Rest(shift, found)
+        return self._rests[key]
+
+    def displacement(self, E: float, nu: float, load: np.ndarray | None = None, near: np.ndarray | None = None) -> np.ndarray | None:
+        """Displacement (V, 3) [m] at rest under weight and a load (V, 3) [N], searched from `near`; None where no rest is found."""
+        params = Params.of(self.scene, youngs_modulus=E, poisson_ratio=nu, density=self.density, gravity=self.gravity,
+                           load=(0.0, 0.0, 0.0) if load is None else load)  # fmt: skip
+        state = None if near is None else start(self.scene, position=near)
+        solution, _ = equilibrium(params, self.scene, state)
+        return solution.position - self.scene.node if solution.status is Status.CONVERGED else None
+
+    def _nearest(self, E: float, nu: float) -> np.ndarray | None:
+        """The displacement known for the nearest stiffness, in proportion to the compliance."""
+        known = [(abs(np.log(E / e)) + abs(nu - n), e, rest.displacement) for (e, n), rest in self._rests.items()]
+        known = [(far, e, shift) for far, e, shift in known if shift is not None]
+        if not known:
+            return None
+        _, e, shift = min(known, key=lambda k: k[0])
+        return None if shift is None else shift * (e / E)
+
+
+def box(size: tuple[float, float, float], across: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes (V, 3) [m] and hexahedra (E, 8) of a box in the specimen's frame."""
+    length, width, height = size
+    thin = min(width, height) / across
+    counts = tuple(max(round(s / thin), 1) for s in (width, height))
+    node, element = hexahedra((max(round(length / max(width, height) * across), 3), *counts), (1.0, width, height))
+    node = node * (length, 1, 1) * np.c_[node[:, 0], np.ones((len(node), 2))] - (0, width / 2, height / 2)
+    return node, element

@@ -1,0 +1,80 @@
+"""Which markers move, when the body was let go, and where it was held before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.errors import BadInput
+from video2phys.parameters.split import split
+from video2phys.types import Markers
+
+MOVES = 0.2  # of the farthest marker's way: less is the clamp giving way, or noise
+LEVELS = (0.1, 0.5)  # of the sag, between which the first fall is read
+SEEN = 0.5  # of the frames a marker has to be seen in
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a record tells before any model of the body."""
+
+    moving: np.ndarray  # (M,) indices of the markers on the free part
+    still: np.ndarray  # (S,) indices of those on the clamp
+    time: float  # [s] when the body was let go
+    held: np.ndarray  # [m] (N, 3) of all markers before
+    noise: float  # [m] of one coordinate in one frame
+    train: np.ndarray  # (T,) bool frames after the release that a fit may see
+    heldout: np.ndarray  # (T,) bool the last share of them
+
+
+def find(markers: Markers, share: float = 1 / 3) -> Release:
+    """The release: the body is at rest first, held, and at some time let go.
+
+    The first fall is nearly one of constant acceleration: the root of the way is linear in time and leads back to its beginning.
+    Raises BadInput where no marker is seen throughout, none moves, or the motion does not begin from rest.
+    """
+    p, t = markers.position, markers.time
+    seen = np.isfinite(p).all(-1)  # (T, N)
+    usable = seen.mean(0) > SEEN
+    if not usable.any():
+        raise BadInput("no marker is seen in half of the frames.", fix="Label the markers over the whole record, or cut it.")
+    reach = np.array([np.linalg.norm(np.ptp(x[s], axis=0)) if u else 0.0 for x, s, u in zip(p.swapaxes(0, 1), seen.T, usable, strict=True)])
+    moving = np.flatnonzero(reach > MOVES * reach.max())
+    still = np.flatnonzero(usable & (reach <= MOVES * reach.max()))
+    noise = _noise(p[:, moving])
+    first, last = (np.nanmedian(p[s][:, moving], axis=0) for s in (slice(0, 5), slice(-max(len(t) // 5, 5), None)))
+    if not np.isfinite(first).all() or not np.isfinite(last).all():
+        raise BadInput("a moving marker is missing at the beginning or at the end.", fix="Cut the record where all of them are seen.")
+    way = last - first
+    sag = float(np.sqrt((way**2).sum(-1).mean()))
+    if sag < 5 * noise:
+        raise BadInput("no marker moves from its first place to another.", fix="Begin the record with the body held, end it at rest.")
+    along = np.nanmean(((p[:, moving] - first) * way).sum(-1) / (way**2).sum(-1), axis=1)  # 0 held, 1 at rest
+    begin, time = _onset(t, along)
+    held = np.nanmedian(p[: max(begin, 1)], axis=0)
+    train, heldout = split(t > time, share)
+    if train.sum() < 20:
+        raise BadInput("fewer than twenty frames follow the release.", fix="Record longer, or at a higher rate.")
+    return Release(moving, still, time, held, noise, train, heldout)
+
+
+def _noise(p: np.ndarray) -> float:
+    """[m] From third differences, in which smooth motion vanishes; the quieter half of the record counts (20 = 1 + 9 + 9 + 1)."""
+    third = np.abs(np.diff(p[len(p) // 2 :], 3, axis=0))
+    return float(np.nanmedian(third) / 0.6745 / np.sqrt(20)) + 1e-9
+
+
+def _onset(t: np.ndarray, along: np.ndarray) -> tuple[int, float]:
+    """Last frame before the way (T,) begins to grow, and the time [s] at which it does."""
+    high = int(np.argmax(np.nan_to_num(along) > LEVELS[1]))
+    below = np.flatnonzero(~(along[:high] > LEVELS[0]))
+    if not high or not len(below):
+        raise BadInput("the motion has begun before the first frame.", fix="Begin the record with the body held.")
+    fall = slice(below[-1], high + 1)
+    root, when = np.sqrt(np.clip(along[fall], 0, None)), t[fall]
+    if len(when) > 2:  # the frame below the level may be one of the held ones
+        root, when = root[1:], when[1:]
+    slope = (root[-1] - root[0]) / (when[-1] - when[0]) if len(when) > 1 else np.inf
+    time = float(np.clip(when[0] - root[0] / slope, t[max(below[-1] - 1, 0)], when[0]))
+    return max(int(np.searchsorted(t, time)) - 1, 0), time
