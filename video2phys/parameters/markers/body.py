@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from video2phys.parameters.markers.specimen import Pose, Specimen
 from video2phys.simulate.fem.mesh import hexahedra, quadratic
 from video2phys.simulate.fem.modes import Modes, modes
-from video2phys.simulate.fem.scene import Params, Scene, build, start
+from video2phys.simulate.fem.scene import Params, Scene, build, node_mass, start
 from video2phys.simulate.fem.solver import Status
 from video2phys.simulate.fem.statics import equilibrium
 
@@ -48,6 +49,11 @@ class Body:
         clamped = node[:, 0] < node[:, 0].min() + 1e-6 * np.ptp(node[:, 0])
         return Body(build(node, element, law=LAW, clamped=clamped), specimen.density, np.asarray(specimen.gravity, float) @ pose.rotation)
 
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """Lumped masses (V,) [kg]."""
+        return node_mass(self.scene, Params.of(self.scene, youngs_modulus=1.0, poisson_ratio=0.0, density=self.density))
+
     def rest(self, E: float, nu: float) -> Rest:
         """Rest and natural modes under the body's own weight."""
         key = (float(E), float(nu))
@@ -80,7 +86,6 @@ def box(size: tuple[float, float, float], across: int) -> tuple[np.ndarray, np.n
     """Nodes (V, 3) [m] and hexahedra (E, 8) of a box in the specimen's frame."""
     length, width, height = size
     thin = min(width, height) / across
-    counts = tuple(max(round(s / thin), 1) for s in (width, height))
-    node, element = hexahedra((max(round(length / max(width, height) * across), 3), *counts), (1.0, width, height))
-    node = node * (length, 1, 1) * np.c_[node[:, 0], np.ones((len(node), 2))] - (0, width / 2, height / 2)
-    return node, element
+    along = max(round(length / max(width, height) * across), 3)
+    node, element = hexahedra((along, max(round(width / thin), 1), max(round(height / thin), 1)), (1.0, width, height))
+    return np.c_[length * node[:, 0] ** 2, node[:, 1] - width / 2, node[:, 2] - height / 2], element

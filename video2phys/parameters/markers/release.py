@@ -23,6 +23,8 @@ class Release:
     still: np.ndarray  # (S,) indices of those on the clamp
     time: float  # [s] when the body was let go
     held: np.ndarray  # [m] (N, 3) of all markers before
+    sag: float  # [m] root mean square of the moving markers' way to their rest at the end
+    gave: float  # [m] the largest way of a still marker; 0 without
     noise: float  # [m] of one coordinate in one frame
     train: np.ndarray  # (T,) bool frames after the release that a fit may see
     heldout: np.ndarray  # (T,) bool the last share of them
@@ -39,11 +41,12 @@ def find(markers: Markers, share: float = 1 / 3) -> Release:
     usable = seen.mean(0) > SEEN
     if not usable.any():
         raise BadInput("no marker is seen in half of the frames.", fix="Label the markers over the whole record, or cut it.")
-    reach = np.array([np.linalg.norm(np.ptp(x[s], axis=0)) if u else 0.0 for x, s, u in zip(p.swapaxes(0, 1), seen.T, usable, strict=True)])
+    reach = np.array([np.linalg.norm(np.ptp(p[seen[:, n], n], axis=0)) if usable[n] else 0.0 for n in range(p.shape[1])])
     moving = np.flatnonzero(reach > MOVES * reach.max())
     still = np.flatnonzero(usable & (reach <= MOVES * reach.max()))
     noise = _noise(p[:, moving])
-    first, last = (np.nanmedian(p[s][:, moving], axis=0) for s in (slice(0, 5), slice(-max(len(t) // 5, 5), None)))
+    late = max(len(t) // 5, 5)
+    first, last = (np.nanmedian(p[s][:, moving], axis=0) for s in (slice(0, 5), slice(-late, None)))
     if not np.isfinite(first).all() or not np.isfinite(last).all():
         raise BadInput("a moving marker is missing at the beginning or at the end.", fix="Cut the record where all of them are seen.")
     way = last - first
@@ -53,10 +56,11 @@ def find(markers: Markers, share: float = 1 / 3) -> Release:
     along = np.nanmean(((p[:, moving] - first) * way).sum(-1) / (way**2).sum(-1), axis=1)  # 0 held, 1 at rest
     begin, time = _onset(t, along)
     held = np.nanmedian(p[: max(begin, 1)], axis=0)
+    gave = np.linalg.norm(np.nanmedian(p[-late:, still], axis=0) - held[still], axis=1)
     train, heldout = split(t > time, share)
     if train.sum() < 20:
         raise BadInput("fewer than twenty frames follow the release.", fix="Record longer, or at a higher rate.")
-    return Release(moving, still, time, held, noise, train, heldout)
+    return Release(moving, still, time, held, sag, float(gave.max(initial=0.0)), noise, train, heldout)
 
 
 def _noise(p: np.ndarray) -> float:

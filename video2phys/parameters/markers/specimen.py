@@ -10,6 +10,7 @@ from video2phys.errors import BadInput
 from video2phys.parameters.markers.release import Release
 
 INTO = 0.25  # of the length that markers on the clamp may seem to lie on the free part: brackets reach over it
+REACH = 0.03  # of the length: how well the place of the outermost marker is known where nobody says
 LEVEL = 0.1  # sine of the angle between axis and gravity from which on gravity tells which side is up
 
 
@@ -31,6 +32,12 @@ class Specimen:
             raise BadInput("size and density of a body must be positive.", fix="Give metres and kg/m^3.")
         if self.poisson_ratio is not None and not 0 <= self.poisson_ratio < 0.5:
             raise BadInput(f"Poisson's ratio is {self.poisson_ratio:g}.", fix="Give one from 0 to 0.4999, or leave it to the fit.")
+
+    @property
+    def outermost(self) -> tuple[float, float]:
+        """Reach and its standard deviation [m], given or assumed."""
+        reach = self.size[0] if self.reach is None else self.reach
+        return reach, REACH * self.size[0] if self.reach_sigma is None else self.reach_sigma
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,8 @@ def find_pose(specimen: Specimen, release: Release) -> Pose:
     up = up / np.linalg.norm(up)
     R = np.stack([along, np.cross(up, along), up], 1)
     q = moving @ R
-    reach = specimen.size[0] if specimen.reach is None else specimen.reach
     middle = (q.min(0) + q.max(0)) / 2
-    origin = np.array([q[:, 0].max() - reach, middle[1], middle[2]])
+    origin = np.array([q[:, 0].max() - specimen.outermost[0], middle[1], middle[2]])
     pose = Pose(R @ origin, R)
     if len(release.still):
         out = float(np.median(pose.to_body(release.held[release.still])[:, 0]))
