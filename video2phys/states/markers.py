@@ -50,7 +50,7 @@ def read_csv(path: Path) -> Markers:
     order = [columns[label][axis] for label in columns for axis in "xyz"]
     picked = [head.index("time_s"), *(k for k, _ in order)]
     table = np.array([[_number(row[k], path, n) for k in picked] for n, row in enumerate(rows[1:], 2)]).reshape(-1, len(picked))
-    return Markers(tuple(columns), table[:, 0], (table[:, 1:] * [unit for _, unit in order]).reshape(len(table), -1, 3))
+    return Markers(tuple(columns), table[:, 0], (table[:, 1:] * [unit for _, unit in order]).reshape(len(table), len(columns), 3))
 
 
 def _number(cell: str, path: Path, row: int) -> float:

@@ -16,6 +16,7 @@ from video2phys.simulate.fem.statics import equilibrium
 
 LAW = "neo-Hookean"
 MODES = 8
+SLENDER = 0.75  # elements of second order bend well enough to be longer than thick
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,6 @@ def box(size: tuple[float, float, float], across: int) -> tuple[np.ndarray, np.n
     """Nodes (V, 3) [m] and hexahedra (E, 8) of a box in the specimen's frame."""
     length, width, height = size
     thin = min(width, height) / across
-    along = max(round(length / max(width, height) * across), 3)
+    along = max(round(SLENDER * length / max(width, height) * across), 3)
     node, element = hexahedra((along, max(round(width / thin), 1), max(round(height / thin), 1)), (1.0, width, height))
     return np.c_[length * node[:, 0] ** 2, node[:, 1] - width / 2, node[:, 2] - height / 2], element

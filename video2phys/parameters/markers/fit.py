@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from video2phys.errors import BadInput
 from video2phys.parameters.markers.body import Body
 from video2phys.parameters.markers.release import Release
 from video2phys.parameters.markers.ring import Ring
 from video2phys.parameters.markers.specimen import Pose, Specimen
-from video2phys.progress import Progress, silent
 from video2phys.simulate.fem.attach import attach, carried
 from video2phys.solve.covariance import unsettled
 from video2phys.solve.differences import Residuals
@@ -98,13 +98,13 @@ def space_of(specimen: Specimen, ring: Ring, E: float) -> Space:
 def start(specimen: Specimen, pose: Pose, release: Release, ring: Ring, body: Body) -> tuple[Problem, Space]:
     """The problem with first sigmas, and its unknowns: E is where the elements ring as the spectrum says."""
     nu = 0.4 if specimen.poisson_ratio is None else specimen.poisson_ratio
-    trial = specimen.density * np.linalg.norm(specimen.gravity) * specimen.size[0] * 1e3  # bends by little
+    trial = float(specimen.density * np.linalg.norm(specimen.gravity) * specimen.size[0] * 1e3)  # bends by little
     E = trial
     for _ in range(3):
         found = body.rest(E, nu).modes
         if found is None:
             break
-        E *= (ring.guess / found.frequency[_excited(body, E, nu)]) ** 2
+        E *= float(ring.guess / found.frequency[_excited(body, E, nu)]) ** 2
     problem = Problem(specimen, pose, release, ring, body, _excited(body, E, nu), (release.noise, max(EXACT * release.sag, release.noise)))
     return problem, space_of(specimen, ring, E)
 
@@ -117,17 +117,17 @@ def _excited(body: Body, E: float, nu: float) -> int:
     return int(np.argmax(np.abs(np.einsum("v,kvx,vx->k", body.mass, rest.modes.shape, rest.displacement))))
 
 
-def settle(problem: Problem, space: Space, progress: Progress = silent) -> tuple[Problem, Estimate]:
-    """Fit, take the sigma of each kind of row from its own misfit, and fit again."""
-    estimate = levenberg(lambda x: problem.residuals(space, x), space, progress=progress)
+def settle(problem: Problem, space: Space) -> tuple[Problem, Estimate]:
+    """Fit, take the sigma of each kind of row from its own misfit, and fit again. Raises BadInput where the body finds no rest."""
+    estimate = levenberg(lambda x: problem.residuals(space, x), space)
     found = problem.rows(dict(zip(space.names, estimate.values, strict=True)))
     if found is None:
-        return problem, estimate
+        raise BadInput("the body finds no rest under its weight.", fix="Check size, density and gravity: metres, kg/m^3, m/s^2.")
     left, sag, _ = found
     spread = float(np.sqrt(np.nanmean(left**2)))
     misfit = float(np.sqrt((sag**2).sum() / max(len(sag) - 3, 1)))  # E and two shifts take up some of it
     problem = replace(problem, sigma=(max(spread, problem.release.noise), max(misfit, problem.sigma[1])))
-    return problem, levenberg(lambda x: problem.residuals(space, x), space.started(estimate.values), probe=False, progress=progress)
+    return problem, levenberg(lambda x: problem.residuals(space, x), space.started(estimate.values), probe=False)
 
 
 def refine(problem: Problem, fine: Body, space: Space, coarse: Estimate) -> tuple[Problem, Estimate]:

@@ -46,7 +46,7 @@ def predict_sag(found: Identified, markers: Markers, load: float = 0.0, at: Plac
 
     def sag(E: float) -> float:
         nu = problem.nu(found.values)
-        moved = problem.body.displacement(E, nu, force, near=problem.body.displacement(E, nu))
+        moved = problem.body.displacement(E, nu, force, near=problem.body.rest(E, nu).displacement)
         if moved is None:
             raise BadInput("the body finds no rest under this load.", fix="Check the load, in newtons.")
         return float((problem.way(moved, shift) @ down).mean())
@@ -54,8 +54,7 @@ def predict_sag(found: Identified, markers: Markers, load: float = 0.0, at: Plac
     E = found.values["youngs_modulus"]
     ends = found["youngs_modulus"].interval or [E, E]
     low, high = sorted(sag(float(np.ravel(end)[0])) for end in ends)
-    rest = np.nanmedian(markers.position[-max(len(markers.time) // 5, 5) :, release.moving], axis=0)
-    measured = float(((rest - release.held[release.moving]) @ down).mean())
+    measured = float((release.way @ down).mean())
     return Sag(measured, sag(E), (low, high))
 
 

@@ -16,7 +16,7 @@ from video2phys.types import Parameter, Status, Verdict
 
 OWN = 0.7  # of a prior's sigma: a wider posterior says what was assumed, not what was seen
 CREEPS = 0.03  # log of the stiffening worth a note
-GIVES = 0.05  # of the sag: a clamp that moves more is no clamp
+GIVES = 0.05  # of the sag: a clamp that moves by more gives way
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def identified(coarse: Problem, first: Estimate, fine: Problem, estimate: Estima
 
 
 def _dynamic(coarse: Problem, before: dict[str, float], fine: Problem, values: dict[str, float], found: dict[str, Parameter]) -> Parameter:
-    """E with which the elements ring as the body does: E (f / f_elements(E))^2. Its interval spans those of f and of nu, and both meshes."""
+    """E with which the elements ring as the body does, E (f / f_elements(E))^2. Its interval spans those of f and nu, and both meshes."""
 
     def modulus(problem: Problem, at: dict[str, float], f: float, nu: float) -> float:
         modes = problem.body.rest(at["youngs_modulus"], nu).modes
@@ -70,7 +70,7 @@ def _dynamic(coarse: Problem, before: dict[str, float], fine: Problem, values: d
     ends = [modulus(coarse, before, before["first_frequency"], coarse.nu(before)), value]
     if (interval := found["poisson_ratio"].interval if "poisson_ratio" in found else None) is not None:
         ends += [modulus(fine, values, f, _number(n)) for n in interval]
-    over = np.exp(np.abs(np.log(np.array(ends) / value)).max())
+    over = float(np.exp(np.abs(np.log(np.array(ends) / value)).max()))
     band = found["first_frequency"].interval
     if band is None or not np.isfinite(over):
         return Parameter("dynamic_modulus", value, "Pa", None, Verdict.NOT_IDENTIFIED, LAW, "the ring-down does not fix it")

@@ -28,8 +28,8 @@ class Specimen:
     mesh: tuple[np.ndarray, np.ndarray] | None = None  # nodes (V, 3) [m] in the frame above, hexahedra (E, 8); None = a box
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.size).all() and min(self.size) > 0 and self.density > 0):
-            raise BadInput("size and density of a body must be positive.", fix="Give metres and kg/m^3.")
+        if not (np.isfinite(self.size).all() and min(self.size) > 0 and self.density > 0 and np.any(self.gravity)):
+            raise BadInput("a body needs a positive size and density, and gravity.", fix="Give metres, kg/m^3 and m/s^2.")
         if self.poisson_ratio is not None and not 0 <= self.poisson_ratio < 0.5:
             raise BadInput(f"Poisson's ratio is {self.poisson_ratio:g}.", fix="Give one from 0 to 0.4999, or leave it to the fit.")
 
