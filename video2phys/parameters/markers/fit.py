@@ -60,7 +60,7 @@ class Problem:
         if found.displacement is None or found.modes is None:
             return None
         f = values["first_frequency"]
-        fitted, rest = self.ring.project(f, values["damping_ratio"])
+        fitted, rest, _ = self.ring.project(f, values["damping_ratio"])
         left = (fitted - self.ring.value)[self.ring.train]
         way = rest - self.release.held[self.release.moving].ravel()
         shift = np.array([values[f"shift_{axis}"] for axis in "xyz"])

@@ -18,7 +18,7 @@ Place = Literal["face", "upper edge", "lower edge"]  # of the free end
 
 @dataclass(frozen=True)
 class Sag:
-    """Mean way of the moving markers along gravity, from held to rest."""
+    """Mean way of the moving markers along gravity, from held to rest, over the last fifth of a record."""
 
     measured: float  # [m]
     predicted: float  # [m]
@@ -33,7 +33,7 @@ class Sag:
 def predict_sag(found: Identified, markers: Markers, load: float = 0.0, at: Place = "face") -> Sag:
     """Sag of the same body in another record, with a weight of `load` [N] that hangs on its free end and pulls along gravity.
 
-    The body's pose and its markers' places are found anew; nothing is fitted. Raises BadInput where the body finds no rest.
+    The body's pose and its markers' places are found anew; nothing is fitted. The body creeps as in the record it was fitted to. Raises BadInput where the body finds no rest.
     """
     problem = found.problem
     release = find(markers)
@@ -49,8 +49,10 @@ def predict_sag(found: Identified, markers: Markers, load: float = 0.0, at: Plac
         moved = problem.body.displacement(E, nu, force, near=problem.body.rest(E, nu).displacement)
         if moved is None:
             raise BadInput("the body finds no rest under this load.", fix="Check the load, in newtons.")
-        return float((problem.way(moved, shift) @ down).mean())
+        return crept * float((problem.way(moved, shift) @ down).mean())
 
+    later = markers.time[-release.late :] - release.time
+    crept = 1 + found.creep * float(np.log(later / problem.ring.end).mean())
     E = found.values["youngs_modulus"]
     ends = found["youngs_modulus"].interval or [E, E]
     low, high = sorted(sag(float(np.ravel(end)[0])) for end in ends)

@@ -25,6 +25,7 @@ class Release:
     time: float  # [s] when the body was let go
     held: np.ndarray  # [m] (N, 3) of all markers before
     way: np.ndarray  # [m] (M, 3) of the moving markers from there to their rest, the last fifth of the record
+    late: int  # frames of that fifth
     gave: float  # [m] the largest way of a still marker; 0 without
     noise: float  # [m] of one coordinate in one frame
     train: np.ndarray  # (T,) bool frames after the release that a fit may see
@@ -69,7 +70,7 @@ def find(markers: Markers, share: float = 1 / 3) -> Release:
     train, heldout = split(t > time, share)
     if train.sum() < 20:
         raise BadInput("fewer than twenty frames follow the release.", fix="Record longer, or at a higher rate.")
-    return Release(moving, still, time, held, last - held[moving], float(gave.max(initial=0.0)), noise, train, heldout)
+    return Release(moving, still, time, held, last - held[moving], late, float(gave.max(initial=0.0)), noise, train, heldout)
 
 
 def _middle(p: np.ndarray) -> np.ndarray:

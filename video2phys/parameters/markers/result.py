@@ -27,6 +27,7 @@ class Identified:
     parameters: tuple[Parameter, ...]
     problem: Problem  # on the finer mesh, for predictions
     values: dict[str, float]  # of the fit's unknowns
+    creep: float  # share by which the sag grows each time the time since the release grows e-fold
     meshes: tuple[tuple[int, float], ...]  # nodes and E [Pa] on the coarser and the finer mesh
     train_rms: float  # [m] of a coordinate of a moving marker, over the frames that were fitted
     heldout_rms: float  # [m] over the last part of the record, which was not
@@ -50,12 +51,14 @@ def identified(coarse: Problem, first: Estimate, fine: Problem, estimate: Estima
         found["damping_ratio"], *_rayleigh(values, found["damping_ratio"]), _reach(fine.specimen, found["shift_x"]), _release(fine),
         Parameter("density", fine.specimen.density, "kg/m^3", None, Verdict.GIVEN),
     ]  # fmt: skip
-    fitted, _ = fine.ring.project(values["first_frequency"], values["damping_ratio"])
+    fitted, rest, grows = fine.ring.project(values["first_frequency"], values["damping_ratio"])
+    way = rest - fine.release.held[fine.release.moving].ravel()
+    creep = float(grows @ way / (way @ way))
     error, train = (fitted - fine.ring.value) ** 2, fine.ring.train
     rms = [float(np.sqrt(np.nanmean(error[k]))) if k.any() else float("nan") for k in (train, ~train)]
     sizes = tuple((len(p.body.scene.node), v["youngs_modulus"]) for p, v in ((coarse, before), (fine, values)))
-    notes, warnings = _remarks(fine, values, rms)
-    return Identified(estimate.status, tuple(listed), fine, values, sizes, rms[0], rms[1], notes, warnings)
+    notes, warnings = _remarks(fine, values, creep, rms)
+    return Identified(estimate.status, tuple(listed), fine, values, creep, sizes, rms[0], rms[1], notes, warnings)
 
 
 def _dynamic(coarse: Problem, before: dict[str, float], fine: Problem, values: dict[str, float], found: dict[str, Parameter]) -> Parameter:
@@ -116,7 +119,7 @@ def _release(problem: Problem) -> Parameter:
     return Parameter("release_time", time, "s", [time - gap, time + gap], Verdict.IDENTIFIED)
 
 
-def _remarks(problem: Problem, values: dict[str, float], rms: list[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _remarks(problem: Problem, values: dict[str, float], creep: float, rms: list[float]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Assumptions that the numbers rest on, and what speaks against them."""
     rows, release = problem.rows(values), problem.release
     notes = ["the body is taken to be straight and without stress while it is held"]
@@ -124,7 +127,10 @@ def _remarks(problem: Problem, values: dict[str, float], rms: list[float]) -> tu
         notes.append(f"the outermost marker is taken to sit at the free end, within {problem.specimen.outermost[1] * 1e3:.1f} mm")
     warnings = []
     if rows is not None and abs(rows[2]) > CREEPS:
-        notes.append(f"the body is {100 * (np.exp(rows[2]) - 1):+.0f} % stiffer when it rings than at rest, as elastomers are: it creeps")
+        notes.append(
+            f"the body is {100 * (np.exp(rows[2]) - 1):+.0f} % stiffer when it rings than at rest, and sags by {100 * creep:.1f} % more each time "
+            "the time grows e-fold: it creeps, as elastomers do"
+        )
     if rows is not None and abs(rows[2]) > 3 * STIFFENING:
         warnings.append("sag and ring-down contradict one another: check size, density, gravity, reach and what the markers hang on.")
     if release.gave > GIVES * release.sag:

@@ -39,18 +39,18 @@ class Ring:
         later = self.time > min(self.time[0] + wait, self.end - CYCLES / self.guess)
         return replace(self, time=self.time[later], value=self.value[later], train=self.train[later])
 
-    def project(self, frequency: float, ratio: float) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted coordinates (T, C) and where the body rests at `end` (C,), for an undamped frequency [Hz] and a damping ratio below 1,
-        with the constants that fit the training frames best."""
+    def project(self, frequency: float, ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Predicted coordinates (T, C), where the body rests at `end` c0 (C,) and how it creeps c1 (C,), for an undamped frequency [Hz] and
+        a damping ratio below 1, with the constants that fit the training frames best."""
         omega, t = 2 * np.pi * frequency, self.time - self.time[0]
         fade, phase = np.exp(-ratio * omega * t), omega * np.sqrt(1 - ratio**2) * t
         basis = np.stack([np.ones_like(t), np.log(self.time / self.end), fade * np.cos(phase), fade * np.sin(phase)], 1)
-        fitted, rest = np.empty_like(self.value), np.empty(self.value.shape[1])
+        fitted, (rest, creep) = np.empty_like(self.value), np.empty((2, self.value.shape[1]))
         for c, value in enumerate(self.value.T):
             use = self.train & np.isfinite(value)
             constant = np.linalg.lstsq(basis[use], value[use], rcond=1e-9)[0]
-            fitted[:, c], rest[c] = basis @ constant, constant[0]
-        return fitted, rest
+            fitted[:, c], rest[c], creep[c] = basis @ constant, constant[0], constant[1]
+        return fitted, rest, creep
 
 
 def ring_of(markers: Markers, release: Release) -> Ring:
