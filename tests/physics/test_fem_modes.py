@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from video2phys.errors import BadInput
 from video2phys.simulate.fem.element import shape
@@ -92,6 +93,27 @@ def test_a_mode_is_what_the_midpoint_rule_tends_to():
     phase = np.pi / 2 - (2 * np.pi / steps) ** 3 / 12 * steps / 4  # arctan: the midpoint rule lags by (omega h)^3 / 12 a step
     moved = (track.position[-1] - scene.node).ravel() @ shape.ravel() / (shape.ravel() @ shape.ravel())
     assert moved == pytest.approx(np.cos(phase), abs=2e-4)
+
+
+def test_a_strained_body_that_keeps_its_volume_is_damped_by_its_ratio():
+    """A short beam at nu = 0.499 let go under its weight: strains of some per cent times a bulk modulus 500 times the shear modulus."""
+    node, element = quadratic(*hexahedra((3, 1, 1), (0.1, 0.03, 0.03)))
+    scene = build(node, element, law="neo-Hookean", clamped=node[:, 0] < 1e-9)
+    params = Params.of(scene, youngs_modulus=3e5, poisson_ratio=0.499, density=RHO, gravity=(0, 0, -9.81), stiffness_damping=2e-3)
+    rest = equilibrium(params, scene)[0].position
+    first = modes(params, scene, rest, 1)
+    time = np.arange(40) * 0.01
+    state = State(scene.node, np.zeros_like(scene.node), np.zeros((0, 3)))
+    track = rollout(params, scene, state, time, steps=2, solver=Solver(method="newton", relative=1e-6))
+    height = (track.position - rest)[:, scene.node[:, 0] > 0.1 - 1e-9, 2].mean(1)
+
+    def misfit(x):
+        basis = np.exp(-x[1] * x[0] * time) * np.stack([np.cos(x[0] * time), np.sin(x[0] * time)])
+        return height - np.linalg.lstsq(basis.T, height, rcond=None)[0] @ basis
+
+    omega, ratio = least_squares(misfit, [2 * np.pi * first.frequency[0], 0.03], x_scale=[10, 0.01]).x
+    assert omega / (2 * np.pi) == pytest.approx(first.frequency[0], rel=0.01)
+    assert ratio == pytest.approx(first.damping_ratio[0], rel=0.05)
 
 
 def test_nothing_vibrates_about_an_unstable_rest():

@@ -33,7 +33,8 @@ class Sag:
 def predict_sag(found: Identified, markers: Markers, load: float = 0.0, at: Place = "face") -> Sag:
     """Sag of the same body in another record, with a weight of `load` [N] that hangs on its free end and pulls along gravity.
 
-    The body's pose and its markers' places are found anew; nothing is fitted. The body creeps as in the record it was fitted to. Raises BadInput where the body finds no rest.
+    The body's pose and its markers' places are found anew; nothing is fitted. The body creeps as in the record it was fitted to.
+    Raises BadInput where the body finds no rest.
     """
     problem = found.problem
     release = find(markers)

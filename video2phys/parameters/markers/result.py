@@ -127,9 +127,9 @@ def _remarks(problem: Problem, values: dict[str, float], creep: float, rms: list
         notes.append(f"the outermost marker is taken to sit at the free end, within {problem.specimen.outermost[1] * 1e3:.1f} mm")
     warnings = []
     if rows is not None and abs(rows[2]) > CREEPS:
+        stiffer, more = 100 * (np.exp(rows[2]) - 1), 100 * creep
         notes.append(
-            f"the body is {100 * (np.exp(rows[2]) - 1):+.0f} % stiffer when it rings than at rest, and sags by {100 * creep:.1f} % more each time "
-            "the time grows e-fold: it creeps, as elastomers do"
+            f"the body creeps: {stiffer:+.0f} % stiffer when it rings than at rest, {more:+.1f} % sag each time the time grows e-fold"
         )
     if rows is not None and abs(rows[2]) > 3 * STIFFENING:
         warnings.append("sag and ring-down contradict one another: check size, density, gravity, reach and what the markers hang on.")

@@ -4,10 +4,11 @@ With F = sum_a x_a (x) grad N_a at a point of volume V, the energy is sum V (psi
 P = U diag(psi_i) V^T. All are linear in mu and lam, each of which counts with its own volume at a point
 (`element.Quadrature`). phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
 
-    phi = beta / tau (mu |e|^2 + lam / 2 tr(e)^2),   e = sym(G^T (F - F0)),   P_v = beta / tau G (2 mu e + lam tr(e) I)
+    phi = beta / tau (mu |e|^2 + lam / 2 v^2),   e = sym(G^T (F - F0)),   v = cof G : (F - F0),   P_v = beta / tau (2 mu G e + lam v cof G)
 
 F0 is the gradient at the beginning of the step and G = F0 + tau dF0/dt the one predicted for its stage, so phi is convex and quadratic
-in F, blind to translations, and to rotations up to the square of the step.
+in F, blind to translations, and to rotations up to the square of the step. v is the change of volume, not tr(e): a strained body that
+keeps its volume has tr(e) of the size of strain times strain rate, which a large lam would turn into damping of its own.
 
 The loops run in one thread: they scatter into nodes with plain stores. Annotations are evaluated by Taichi: no
 `from __future__ import annotations` here.
@@ -51,8 +52,21 @@ def kernels(law: Law) -> SimpleNamespace:
         return 0.5 * (M + M.transpose())
 
     @ti.func
-    def linear(e: mat3, mu: real, lam: real):
-        return 2 * mu * e + lam * e.trace() * ti.Matrix.identity(real, 3)
+    def cofactors(M: mat3):
+        """d(det M)/dM: cross products of two columns."""
+        a, b, c = vec3(M[0, 0], M[1, 0], M[2, 0]), vec3(M[0, 1], M[1, 1], M[2, 1]), vec3(M[0, 2], M[1, 2], M[2, 2])
+        return ti.Matrix.cols([b.cross(c), c.cross(a), a.cross(b)])
+
+    @ti.func
+    def mixed(A: mat3, B: mat3):
+        """Derivative of cof(A) : B by A: cofactors are quadratic."""
+        return cofactors(A + B) - cofactors(A) - cofactors(B)
+
+    @ti.func
+    def viscous(G: mat3, D: mat3, mu: real, lam: real):
+        """2 mu G sym(G^T D) + lam (cof G : D) cof G"""
+        C = cofactors(G)
+        return 2 * mu * (G @ sym(G.transpose() @ D)) + lam * (C * D).sum() * C
 
     @ti.func
     def stretch(U: mat3, s: vec3, V: mat3):
@@ -74,10 +88,10 @@ def kernels(law: Law) -> SimpleNamespace:
                 psi, g = density.slope(s, vmu, vlam)
                 P = stretch(U, g, V)
                 if beta != 0:
-                    strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
-                    stress = beta * linear(strain, vmu, vlam)
-                    psi += 0.5 * (stress * strain).sum()
-                    P += G[e, q] @ stress
+                    D = F - F0[e, q]
+                    damped = beta * viscous(G[e, q], D, vmu, vlam)
+                    psi += 0.5 * (damped * D).sum()
+                    P += damped
                 total += psi
                 scatter(force, P, element, grad, e, q)
         return total
@@ -126,7 +140,7 @@ def kernels(law: Law) -> SimpleNamespace:
                         for a in ti.static(range(3)):
                             for b in ti.static(range(3)):
                                 dF[a, b] = ti.select(a == i and b == j, 1.0, 0.0)
-                        dP += beta * (G[e, q] @ linear(sym(G[e, q].transpose() @ dF), vmu, vlam))
+                        dP += beta * viscous(G[e, q], dF, vmu, vlam)
                     for a in ti.static(range(3)):
                         for b in ti.static(range(3)):
                             out[e, q, 3 * a + b, column] = dP[a, b]
@@ -164,15 +178,16 @@ def kernels(law: Law) -> SimpleNamespace:
                 vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
                 d_mu[e] += volume[e, q] * (stretch(U, a, V) * Z).sum()
                 d_lam[e] += bulk[e, q] * (stretch(U, b, V) * Z).sum()
-                strain = sym(G[e, q].transpose() @ (F - F0[e, q]))
-                along = sym(G[e, q].transpose() @ Z)
-                by_beta += (linear(strain, vmu, vlam) * along).sum()
+                D = F - F0[e, q]
+                by_beta += (viscous(G[e, q], D, vmu, vlam) * Z).sum()
                 if beta != 0:
+                    strain, along, C = sym(G[e, q].transpose() @ D), sym(G[e, q].transpose() @ Z), cofactors(G[e, q])
+                    grown, growing = (C * D).sum(), (C * Z).sum()
                     d_mu[e] += volume[e, q] * beta * 2 * (strain * along).sum()
-                    d_lam[e] += bulk[e, q] * beta * strain.trace() * along.trace()
-                    stress, other = beta * linear(strain, vmu, vlam), beta * linear(along, vmu, vlam)
-                    scatter(d_F0, -(G[e, q] @ other), element, grad, e, q)
-                    scatter(d_G, (F - F0[e, q]) @ other + Z @ stress, element, grad, e, q)
+                    d_lam[e] += bulk[e, q] * beta * grown * growing
+                    scatter(d_F0, -beta * viscous(G[e, q], Z, vmu, vlam), element, grad, e, q)
+                    by_G = 2 * vmu * (D @ along + Z @ strain) + vlam * (growing * mixed(G[e, q], D) + grown * mixed(G[e, q], Z))
+                    scatter(d_G, beta * by_G, element, grad, e, q)
         return by_beta
 
     return SimpleNamespace(slope=slope, blocks=blocks, product=product, pullback=pullback)
