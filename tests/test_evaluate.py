@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-import pytest
-
-from video2phys.types import Parameter, Verdict
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipelines"))
 import evaluate
+import pytest
 import results
 import truths
+
+from video2phys.types import Parameter, Verdict
 
 
 def row(capture: str, parameter: str, value: float, **more: object) -> dict:

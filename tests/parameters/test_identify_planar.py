@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import coverage
 import numpy as np
 import pytest
-from planar_truth import CONTEXT, G, capture, integrate, pucks, slide
+from synthetic.planar import CONTEXT, G, capture, integrate, pucks, slide
 
 from video2phys.parameters import planar_motion as motion
 from video2phys.parameters.rigid_planar import identify
@@ -171,19 +172,10 @@ def test_phases_split_at_release_and_impact():
 
 
 @pytest.mark.slow
-def test_coverage_of_the_friction_interval():
-    """Truth drawn as the priors say (scale 1 %, incline 0.25 deg, roll 0.5 deg); 95 % intervals must hold it that often."""
-    held = []
-    for seed in range(60):
-        rng = np.random.default_rng(1000 + seed)
-        mu, slope = rng.uniform(0.15, 0.4), rng.uniform(24, 35)
-        ppm = 400 * (1 + 0.01 * rng.normal())
-        times, pixels = slide(seed, mu=mu, slope=slope, ppm=ppm, held=0.0, frames=60, fps=90)
-        roll = np.radians(0.5 * rng.normal())
-        R = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
-        told = slope + 0.25 * rng.normal()
-        got = found(times, pixels @ R.T, About(gravity=DOWN, incline_deg=told, px_per_m=400.0))
-        held.append(inside(got.get("friction"), mu))
+@pytest.mark.parametrize("kind", ["slide", "collision"])
+def test_intervals_hold_the_truth_as_often_as_they_say(kind):
+    """60 captures with truth drawn as the priors say: friction, or restitution and mass ratio."""
+    held = [held for seed in range(60) for held, _ in coverage.fit(kind, seed).values()]
     assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)
 
 
@@ -211,19 +203,6 @@ def test_a_puck_on_a_table_slows_at_a_constant_rate():
     times, pixels = pucks(2, reach=0.0, aim=300.0)
     got = found(times, pixels[:, :1], About(px_per_m=500.0))
     assert inside(got.get("friction"), 900 / 500 / G)
-
-
-@pytest.mark.slow
-def test_coverage_of_the_collision_intervals():
-    """Restitution and mass ratio of 60 collisions: 120 intervals of 95 %."""
-    held = []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        e, ratio = rng.uniform(0.4, 0.9), rng.uniform(0.6, 1.6)
-        times, pixels = pucks(seed, e=e, ratio=ratio, aim=rng.uniform(-10, 10), fps=120, frames=75, hidden=2)
-        got = found(times, pixels, About(unit="px", scale="unknown"))
-        held += [inside(got.get("restitution"), e), inside(got.get("mass_ratio"), ratio)]
-    assert 0.88 <= np.mean(held) <= 0.99, np.mean(held)
 
 
 def test_bounces_on_the_floor_give_restitution():

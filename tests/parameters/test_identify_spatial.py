@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from spatial_truth import Thrown, capture, drawn
+from synthetic.spatial import Thrown, capture, drawn
 
 from video2phys.context import Context
 from video2phys.parameters.rigid_spatial import identify

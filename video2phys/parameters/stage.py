@@ -9,10 +9,12 @@ import numpy as np
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.settings import Settings
+from video2phys.progress import part
 from video2phys.types import Frames, Gaussians, Parameters, StateTrack
 
 FLOWS = ("plasticine", "granular", "fluid")
 MODELS = ("rigid", "elastic", *FLOWS)
+UNKNOWN = ""  # one of the models that deform; the outlines tell which
 STRAIN = 0.02  # a stretch below this is within what outlines and photographs of a rigid body give
 CLEARLY = 3.0  # standard deviations
 FEWEST = 3  # frames that must show it
@@ -20,11 +22,21 @@ FEWEST = 3  # frames that must show it
 
 def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Settings, context: Context) -> Parameters:
     """Physical parameters with intervals and verdicts, and the motion that they predict."""
-    model, note = choose(frames, states)
-    if model in FLOWS:
+    model, notes = choose(frames, states)
+    if model in (UNKNOWN, *FLOWS):
+        from video2phys.parameters.flow.choice import told
         from video2phys.parameters.flow.identify import identify as flow
+        from video2phys.parameters.flow.identify import problem, rank
 
-        return flow(frames, gaussians, states, settings.flow, context)
+        seen, searched, progress = problem(frames, gaussians, states, settings.flow), None, context.progress
+        if model == UNKNOWN:
+            ranking = rank(seen, settings.flow, part(context.progress, 0, 2))
+            model, searched, progress = ranking[0].material, ranking[0].searched, part(context.progress, 1, 2)
+            notes = (*notes, *told(ranking))
+        if model in FLOWS:
+            found = flow(seen, model, settings.flow, progress, searched)
+            return replace(found, notes=(*notes, *found.notes))
+        context = replace(context, progress=progress)
     if model == "elastic":
         from video2phys.parameters.elastic import identify
     elif states.kind in ("planar", "centroid"):
@@ -32,11 +44,11 @@ def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Sett
     else:
         from video2phys.parameters.rigid_spatial import identify
     found = identify(frames, gaussians, states, settings, context)
-    return replace(found, notes=(note, *found.notes)) if note else found
+    return replace(found, notes=(*notes, *found.notes))
 
 
-def choose(frames: Frames, states: StateTrack) -> tuple[str, str]:
-    """The model's name, and a sentence if it was not given. Raises BadInput for a model that is not available."""
+def choose(frames: Frames, states: StateTrack) -> tuple[str, tuple[str, ...]]:
+    """The model's name, UNKNOWN for a body that deforms, and what to say of it. Raises BadInput for a model that is not available."""
     told = frames.about.model
     if told is not None and told not in MODELS:
         raise BadInput(f"model {told} is not available.", fix=f"Available: {', '.join(MODELS)}. Change or remove `model:` in capture.yaml.")
@@ -46,13 +58,13 @@ def choose(frames: Frames, states: StateTrack) -> tuple[str, str]:
             fix="Film it with several calibrated cameras, or set states.kind: affine.",
         )
     if told is not None:
-        return told, ""
+        return told, ()
     if states.kind != "affine":
-        return "rigid", "model: rigid was assumed, because the states measure no deformation"
+        return "rigid", ("model: rigid was assumed, because the states measure no deformation",)
     frames_that_stretch, largest = deformed(states)
-    if frames_that_stretch >= FEWEST:
-        return "elastic", f"model: elastic was chosen, because the body stretches by up to {100 * largest:.0f} %"
-    return "rigid", f"model: rigid was chosen, because no stretch is clearly beyond its error (largest {100 * largest:.1f} %)"
+    if frames_that_stretch < FEWEST:
+        return "rigid", (f"model: rigid was chosen, because no stretch is clearly beyond its error (largest {100 * largest:.1f} %)",)
+    return UNKNOWN, (f"the body deforms, by up to {100 * largest:.0f} % where an affine map describes it",)
 
 
 def deformed(states: StateTrack) -> tuple[int, float]:

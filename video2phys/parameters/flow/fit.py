@@ -35,7 +35,6 @@ Make = Callable[[int], Motion]  # a motion of about so many particles
 class Fit:
     """A fitted material."""
 
-    material: str
     motion: Motion
     space: Space
     estimate: Estimate
@@ -90,9 +89,9 @@ def residuals(motion: Motion, seen: Outlines, space: Space, time: np.ndarray) ->
     return of
 
 
-def search(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: FlowSettings, progress: Progress) -> Searched:
-    """The best starts of a material on the coarse body, refined."""
-    motion, material = make(settings.coarse_particles), MATERIALS[name]
+def opening(motion: Motion) -> tuple[Space, np.ndarray, np.ndarray]:
+    """The unknowns of a motion, the starts (S, P) of its scan, and which constants of the material (S,) each of them has."""
+    material = MATERIALS[motion.material]
     space = unknowns(material, motion)
     scan = material.scan(motion.scales)
     frictions = FRICTIONS if motion.plane is not None else FRICTIONS[:1]
@@ -100,13 +99,19 @@ def search(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: Fl
     starts[:, : scan.shape[1]] = np.tile(scan, (len(frictions), 1))
     if motion.plane is not None:
         starts[:, space.names.index("friction")] = np.repeat(frictions, len(scan))
-    group = np.tile(np.arange(len(scan)), len(frictions))
-    found = multistart(residuals(motion, seen, space, time), space, starts, keep=KEPT, group=group, progress=progress, max_steps=SHORT,
+    return space, starts, np.tile(np.arange(len(scan)), len(frictions))
+
+
+def search(make: Make, seen: Outlines, time: np.ndarray, settings: FlowSettings, progress: Progress, keep: int = KEPT) -> Searched:
+    """The `keep` best starts of a material on the coarse body, refined."""
+    motion = make(settings.coarse_particles)
+    space, starts, group = opening(motion)
+    found = multistart(residuals(motion, seen, space, time), space, starts, keep=keep, group=group, progress=progress, max_steps=SHORT,
                        tolerance=1e-2, probe=False)  # fmt: skip
     return motion, space, found
 
 
-def refine(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: FlowSettings, searched: Searched, progress: Progress) -> Fit:
+def refine(make: Make, seen: Outlines, time: np.ndarray, settings: FlowSettings, searched: Searched, progress: Progress) -> Fit:
     """The fine fit from the best of the coarse one, with slopes of the coarse body, which cost a fraction and lead to the same place."""
     coarse, space, found = searched
     cheap = residuals(coarse, seen, space, time)
@@ -114,10 +119,10 @@ def refine(make: Make, name: str, seen: Outlines, time: np.ndarray, settings: Fl
     motion = make(settings.particles)
     fine = residuals(motion, seen, space, time)
     estimate = levenberg(fine, space, slope=cheap, max_steps=settings.max_steps, tolerance=3e-3, probe=False, progress=part(progress, 0, 1))
-    profiles = stretches(cheap, space, estimate, found, seen.channels, _profiled(name, motion), MATERIALS[name].unknowns)
-    return Fit(name, motion, space, unsettled(estimate, space, found.best.values, seen.channels), profiles)
+    profiles = stretches(cheap, space, estimate, found, seen.channels, _profiled(motion), MATERIALS[motion.material].unknowns)
+    return Fit(motion, space, unsettled(estimate, space, found.best.values, seen.channels), profiles)
 
 
-def _profiled(name: str, motion: Motion) -> tuple[str, ...]:
+def _profiled(motion: Motion) -> tuple[str, ...]:
     """Whose effect may end: a contact that sticks, matter that never yields."""
-    return (*MATERIALS[name].unknowns, *(("friction",) if motion.plane is not None else ()))
+    return (*MATERIALS[motion.material].unknowns, *(("friction",) if motion.plane is not None else ()))

@@ -1,4 +1,4 @@
-"""Identify matter that flows: plastic, granular or fluid."""
+"""Identify matter that flows or may flow: plastic, granular or fluid, and which of them it is."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.elastic import MARGIN, clearance, matter, support
 from video2phys.parameters.elastic_carve import Matter, carved
 from video2phys.parameters.elastic_fit import LEAST_FRAMES
 from video2phys.parameters.elastic_start import Path, Start, ballistic
-from video2phys.parameters.flow.fit import Make, refine, search
+from video2phys.parameters.flow.choice import Candidate, candidates
+from video2phys.parameters.flow.fit import Make, Searched, refine, search
 from video2phys.parameters.flow.laws import MATERIALS, Scales
 from video2phys.parameters.flow.motion import motion
 from video2phys.parameters.flow.outline import Outlines, outlines
 from video2phys.parameters.flow.result import result
 from video2phys.parameters.flow.settings import FlowSettings
 from video2phys.parameters.split import split
-from video2phys.progress import part
+from video2phys.progress import Progress, part
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack
 
 SLOW = 1.0  # [sizes a second] the least speed that sets the scales
@@ -110,10 +110,15 @@ def above(cells: Matter, begin: Start, plane: Plane) -> tuple[Matter, float]:
     return replace(cells, particle=cells.particle[kept], volume=cells.volume[kept]), float(cells.volume[~kept].sum() / cells.volume.sum())
 
 
-def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: FlowSettings, context: Context) -> Parameters:
-    """Fit the material that the user named. Raises BadInput as `problem` does."""
-    p, material = problem(frames, gaussians, states, settings), frames.about.model or ""
+def rank(p: Problem, settings: FlowSettings, progress: Progress) -> list[Candidate]:
+    """Every material fitted coarsely, best first."""
+    return candidates(p.make, p.seen, p.time, p.train, settings, progress)
+
+
+def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress, searched: Searched | None = None) -> Parameters:
+    """Fit a material, from a coarse fit of it where there is one."""
     make, time = p.make[material], p.time[: p.train]
-    searched = search(make, material, p.seen, time, settings, part(context.progress, 0, 2))
-    fit = refine(make, material, p.seen, time, settings, searched, part(context.progress, 1, 2))
-    return result(frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)
+    if searched is None:
+        searched = search(make, p.seen, time, settings, part(progress, 0, 2))
+    fit = refine(make, p.seen, time, settings, searched, part(progress, 1, 2))
+    return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)

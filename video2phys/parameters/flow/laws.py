@@ -65,6 +65,7 @@ class Material:
 
 
 MATERIALS = {
+    "elastic": Material("fixed corotated", ("youngs_modulus", "poisson_ratio"), ((5, 15, 50, 150, 500), (RATIO,))),
     "plasticine": Material(
         "von Mises", ("youngs_modulus", "poisson_ratio", "yield_stress"), ((15, 150), (RATIO,), (0.02, 0.07, 0.2, 0.7, 2))
     ),

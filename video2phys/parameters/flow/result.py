@@ -58,8 +58,8 @@ def result(
     if plane is not None:
         plane = Plane(plane.normal, plane.offset + height)
         notes = (*notes, f"the ground lies {1e3 * height:+.1f} mm from where it was expected")
-    if fit.material in ASSUMED_RATIO:
-        E, nu = stiffness(fit.material, motion.scales)
+    if motion.material in ASSUMED_RATIO:
+        E, nu = stiffness(motion.material, motion.scales)
         bulk = E / (3 * (1 - 2 * nu))
         notes = (*notes, f"a bulk modulus of {bulk:.2g} Pa was assumed: stiff enough not to matter, and not found from the motion")
     if not np.isfinite(x).all():
@@ -69,7 +69,7 @@ def result(
     rotation = np.tile([1.0, 0, 0, 0], (T, 1, 1))
     moved = replace(body, particle=motion.scene.particle * size, volume=motion.scene.volume * size**3)
     return Parameters(
-        fit.material, fit.estimate.status, (*tables.table(found, NUISANCES, VECTORS), density), frames.time, *split, position, rotation,
+        motion.material, fit.estimate.status, (*tables.table(found, NUISANCES, VECTORS), density), frames.time, *split, position, rotation,
         particle, {k: v for k, v in residual.items() if v is not None}, by_view,
         tuple(f"outline_{view.name}_px" for view in frames.views), correlation(fit.estimate), fit.space.names, "m", ground=plane,
         gravity=motion.gravity, bodies=(moved,), notes=notes, warnings=warnings,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.types import Camera, Frames, StateTrack, View
+from video2phys.types import About, Camera, Frames, StateTrack, View
 
 G = 9.81
 CONTEXT = Context(Path("."))
@@ -42,7 +42,7 @@ def capture(times, pixels, about, *, size=(640, 480), valid=None):
     sigma = np.full((T, bodies, 3), 0.2 / per_unit)
     never = np.full((T, bodies, 3), np.inf)
     states = StateTrack(times, "centroid", position, sigma, rotation, never, None, None, valid, about.unit)
-    view = View("cam", Camera.planar(*size, per_unit), ("",) * T)
+    view = View("cam", Camera.planar(size[0], size[1], per_unit), ("",) * T)
     return Frames(Path("."), times, (view,), (), bodies, about, "bare"), states
 
 
@@ -91,3 +91,23 @@ def pucks(seed, *, e=0.8, ratio=1.0, slows=(900.0, 1000.0), fps=240, noise=0.12,
     if met is not None:
         pixels[np.abs(times - met) < (hidden + 0.5) / fps] = np.nan
     return times, pixels
+
+
+def drawn_slide(seed):
+    """A slide whose scale, incline and camera are off by what the fit expects of them: artefacts and truth."""
+    rng = np.random.default_rng(1000 + seed)
+    mu, slope = rng.uniform(0.15, 0.4), rng.uniform(24, 35)
+    ppm = 400 * (1 + 0.01 * rng.normal())
+    times, pixels = slide(seed, mu=mu, slope=slope, ppm=ppm, held=0.0, frames=60, fps=90)
+    roll = np.radians(0.5 * rng.normal())
+    R = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
+    about = About(gravity=np.array([0, 0, -G]), incline_deg=slope + 0.25 * rng.normal(), px_per_m=400.0)
+    return capture(times, pixels @ R.T, about), {"friction": mu}
+
+
+def drawn_collision(seed):
+    """Two pucks that meet: artefacts and truth."""
+    rng = np.random.default_rng(seed)
+    e, ratio = rng.uniform(0.4, 0.9), rng.uniform(0.6, 1.6)
+    times, pixels = pucks(seed, e=e, ratio=ratio, aim=rng.uniform(-10, 10), fps=120, frames=75, hidden=2)
+    return capture(times, pixels, About(unit="px", scale="unknown")), {"restitution": e, "mass_ratio": ratio}

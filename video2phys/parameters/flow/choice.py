@@ -1,0 +1,89 @@
+"""Which material: every candidate is fitted on a coarse body, and the one that explains and predicts the frames at the least expense wins.
+
+The measure is Schwarz's criterion n ln(e^2) + k ln(n), with n frames of which each counts as one measurement, e the RMS over those fitted
+and those only predicted, and k constants of the material (Schwarz 1978, "Estimating the dimension of a model").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from video2phys.parameters.flow.fit import SIGMA, Make, Searched, opening, residuals, search
+from video2phys.parameters.flow.laws import MATERIALS
+from video2phys.parameters.flow.outline import Outlines
+from video2phys.parameters.flow.settings import FlowSettings
+from video2phys.progress import Progress, part
+
+STRONG = 6.0  # of the criterion: less does not tell two candidates apart (Kass & Raftery 1995, "Bayes factors")
+HOPELESS = 3.0  # times the least error of a scan: who is beyond it is not refined
+KEPT = 2  # starts of each candidate that are refined
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A material fitted coarsely."""
+
+    material: str
+    searched: Searched
+    fitted: float  # [px] RMS over the training frames
+    predicted: float  # [px] RMS over the held-out frames; inf where the simulation failed
+    criterion: float  # Schwarz's; inf where the simulation failed
+
+
+def candidates(
+    make: Mapping[str, Make], seen: Outlines, time: np.ndarray, train: int, settings: FlowSettings, progress: Progress
+) -> list[Candidate]:
+    """The materials of `make` that are not hopeless, best first. The first `train` of the frames at `time` (T,) are fitted."""
+    scanned = {}
+    for name, made in make.items():
+        motion = made(settings.coarse_particles)
+        space, starts, _ = opening(motion)
+        squares = (residuals(motion, seen, space, time[:train])(starts) ** 2).sum(-1)
+        scanned[name] = float(np.sqrt(np.nanmin(squares))) if np.isfinite(squares).any() else np.inf
+    promising = [name for name, error in scanned.items() if error <= HOPELESS * min(scanned.values())]
+    out = []
+    for k, name in enumerate(promising):
+        searched = search(make[name], seen, time[:train], settings, part(progress, k, len(promising)), keep=KEPT)
+        motion, space, found = searched
+        squares = SIGMA**2 * (residuals(motion, seen, space, time)(found.values[:1]).reshape(len(time), -1) ** 2).sum(-1)
+        n, unknowns = len(time), len(MATERIALS[name].unknowns)
+        criterion = n * np.log(squares.mean()) + unknowns * np.log(n)
+        fitted, predicted, criterion = (
+            float(e) if np.isfinite(e) else np.inf for e in (np.sqrt(squares[:train].mean()), np.sqrt(squares[train:].mean()), criterion)
+        )
+        out.append(Candidate(name, searched, fitted, predicted, criterion))
+    return chosen_first(out)
+
+
+def chosen_first(found: list[Candidate]) -> list[Candidate]:
+    """Ranked by the criterion; before them all the one with the fewest constants of those that are not told apart from the best."""
+    ranked = sorted(found, key=lambda c: c.criterion)
+    alike = [c for c in ranked if c.criterion < ranked[0].criterion + STRONG] or ranked[:1]
+    chosen = min(alike, key=lambda c: len(MATERIALS[c.material].unknowns))
+    return [chosen, *(c for c in ranked if c is not chosen)]
+
+
+def told(ranking: list[Candidate]) -> tuple[str, ...]:
+    """The ranking in words, and whom the chosen one is not told apart from."""
+    best, *others = ranking
+    table = ", ".join(
+        f"{c.material} {c.fitted:.2f} px fitted and {c.predicted:.2f} px predicted" if np.isfinite(c.criterion) else f"{c.material} failed"
+        for c in ranking
+    )
+    dropped = [name for name in MATERIALS if name not in {c.material for c in ranking}]
+    also = f"; far off from the start: {', '.join(dropped)}" if dropped else ""
+    notes = [f"model: {best.material} was chosen by the outlines on a coarse body ({table}{also})"]
+    alike = [c.material for c in others if c.criterion - best.criterion < STRONG]
+    if alike:
+        fewest = (
+            "; it has the fewest constants"
+            if any(len(MATERIALS[a].unknowns) > len(MATERIALS[best.material].unknowns) for a in alike)
+            else ""
+        )
+        notes.append(
+            f"the outlines do not tell {best.material} from {', '.join(alike)} beyond doubt{fewest}; `model:` in capture.yaml decides"
+        )
+    return tuple(notes)
