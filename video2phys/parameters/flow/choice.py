@@ -78,12 +78,8 @@ def told(ranking: list[Candidate]) -> tuple[str, ...]:
     notes = [f"model: {best.material} was chosen by the outlines on a coarse body ({table}{also})"]
     alike = [c.material for c in others if c.criterion - best.criterion < STRONG]
     if alike:
-        fewest = (
-            "; it has the fewest constants"
-            if any(len(MATERIALS[a].unknowns) > len(MATERIALS[best.material].unknowns) for a in alike)
-            else ""
-        )
         notes.append(
-            f"the outlines do not tell {best.material} from {', '.join(alike)} beyond doubt{fewest}; `model:` in capture.yaml decides"
+            f"the outlines do not tell {best.material} from {', '.join(alike)} beyond doubt; of such the one with the fewest constants is "
+            "taken, and `model:` in capture.yaml decides"
         )
     return tuple(notes)
