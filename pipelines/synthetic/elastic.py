@@ -58,7 +58,7 @@ def thrown(
         time, "affine", position[:, None], np.full((frames, 1, 3), noise), np.tile([1.0, 0, 0, 0], (frames, 1, 1)),
         np.full((frames, 1, 3), np.inf), F[:, None], np.full((frames, 1), noise / 0.05), np.ones((frames, 1), bool), "m",
     )  # fmt: skip
-    about = About(gravity=G, ground=GROUND if ground else None, density=1000.0)
+    about = About(gravity=G, ground=GROUND if ground else None, density=1000.0, model="elastic")
     return Frames(Path("."), time, (), (), 1, about, "test"), Gaussians((body,), "m"), states
 
 

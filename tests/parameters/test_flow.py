@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -148,7 +147,7 @@ def test_a_fluid_is_told_from_other_matter(tmp_path: Path):
 
 
 def candidate(material: str, criterion: float) -> Candidate:
-    return Candidate(material, cast(Any, None), 1.0, 2.0, criterion)
+    return Candidate(material, 1.0, 2.0, criterion)
 
 
 def test_of_those_that_are_not_told_apart_the_simplest_is_chosen_and_the_others_are_named():

@@ -28,15 +28,14 @@ def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Sett
         from video2phys.parameters.flow.identify import identify as flow
         from video2phys.parameters.flow.identify import problem, rank
 
-        seen, searched, progress = problem(frames, gaussians, states, settings.flow), None, context.progress
+        given = problem(frames, gaussians, states, settings.flow)
         if model == UNKNOWN:
-            ranking = rank(seen, settings.flow, part(context.progress, 0, 2))
-            model, searched, progress = ranking[0].material, ranking[0].searched, part(context.progress, 1, 2)
-            notes = (*notes, *told(ranking))
+            ranking = rank(given, settings.flow, part(context.progress, 0, 2))
+            context = replace(context, progress=part(context.progress, 1, 2))
+            model, notes = ranking[0].material, (*notes, *told(ranking))
         if model in FLOWS:
-            found = flow(seen, model, settings.flow, progress, searched)
+            found = flow(given, model, settings.flow, context.progress)
             return replace(found, notes=(*notes, *found.notes))
-        context = replace(context, progress=progress)
     if model == "elastic":
         from video2phys.parameters.elastic import identify
     elif states.kind in ("planar", "centroid"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.flow.fit import SIGMA, Make, Searched, opening, residuals, search
+from video2phys.parameters.flow.fit import SIGMA, Make, opening, residuals, search
 from video2phys.parameters.flow.laws import MATERIALS
 from video2phys.parameters.flow.outline import Outlines
 from video2phys.parameters.flow.settings import FlowSettings
@@ -19,7 +19,7 @@ from video2phys.progress import Progress, part
 
 STRONG = 6.0  # of the criterion: less does not tell two candidates apart (Kass & Raftery 1995, "Bayes factors")
 HOPELESS = 3.0  # times the least error of a scan: who is beyond it is not refined
-KEPT = 2  # starts of each candidate that are refined
+KEPT = 2  # starts of each candidate that are refined: enough to rank it
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Candidate:
     """A material fitted coarsely."""
 
     material: str
-    searched: Searched
     fitted: float  # [px] RMS over the training frames
     predicted: float  # [px] RMS over the held-out frames; inf where the simulation failed
     criterion: float  # Schwarz's; inf where the simulation failed
@@ -46,15 +45,14 @@ def candidates(
     promising = [name for name, error in scanned.items() if error <= HOPELESS * min(scanned.values())]
     out = []
     for k, name in enumerate(promising):
-        searched = search(make[name], seen, time[:train], settings, part(progress, k, len(promising)), keep=KEPT)
-        motion, space, found = searched
+        motion, space, found = search(make[name], seen, time[:train], settings, part(progress, k, len(promising)), keep=KEPT)
         squares = SIGMA**2 * (residuals(motion, seen, space, time)(found.values[:1]).reshape(len(time), -1) ** 2).sum(-1)
         n, unknowns = len(time), len(MATERIALS[name].unknowns)
         criterion = n * np.log(squares.mean()) + unknowns * np.log(n)
         fitted, predicted, criterion = (
             float(e) if np.isfinite(e) else np.inf for e in (np.sqrt(squares[:train].mean()), np.sqrt(squares[train:].mean()), criterion)
         )
-        out.append(Candidate(name, searched, fitted, predicted, criterion))
+        out.append(Candidate(name, fitted, predicted, criterion))
     return chosen_first(out)
 
 

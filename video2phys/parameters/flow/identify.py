@@ -12,7 +12,7 @@ from video2phys.parameters.elastic_carve import Matter, carved
 from video2phys.parameters.elastic_fit import LEAST_FRAMES
 from video2phys.parameters.elastic_start import Path, Start, ballistic
 from video2phys.parameters.flow.choice import Candidate, candidates
-from video2phys.parameters.flow.fit import Make, Searched, refine, search
+from video2phys.parameters.flow.fit import Make, refine, search
 from video2phys.parameters.flow.laws import MATERIALS, Scales
 from video2phys.parameters.flow.motion import motion
 from video2phys.parameters.flow.outline import Outlines, outlines
@@ -115,10 +115,9 @@ def rank(p: Problem, settings: FlowSettings, progress: Progress) -> list[Candida
     return candidates(p.make, p.seen, p.time, p.train, settings, progress)
 
 
-def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress, searched: Searched | None = None) -> Parameters:
-    """Fit a material, from a coarse fit of it where there is one."""
+def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress) -> Parameters:
+    """Fit a material."""
     make, time = p.make[material], p.time[: p.train]
-    if searched is None:
-        searched = search(make, p.seen, time, settings, part(progress, 0, 2))
+    searched = search(make, p.seen, time, settings, part(progress, 0, 2))
     fit = refine(make, p.seen, time, settings, searched, part(progress, 1, 2))
     return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)
