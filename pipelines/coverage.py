@@ -1,9 +1,10 @@
 """How often 95 % intervals hold the truth: many captures with known truth, drawn at random and fitted with the default settings.
 
-    python pipelines/coverage.py [--fits 100] [--kind slide collision tumble elastic] [--json FILE]
+    python pipelines/coverage.py [--fits 100] [--kind slide collision pendulum tumble elastic] [--json FILE]
 
 slide      a block on a plank, planar: exact motion, scale, incline and camera off by what the fit expects of them
 collision  two pucks seen from above
+pendulum   a bob on a rod, by a camera that is not quite level; MuJoCo's motion
 tumble     a box thrown on the ground, one camera; MuJoCo's motion
 elastic    an elastic block thrown on the ground, from a finer grid; fitted with 512 particles, so that a hundred fits take minutes
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from synthetic import elastic, planar, spatial
+from synthetic import elastic, pendulum, planar, spatial
 
 from video2phys.context import Context
 from video2phys.parameters.elastic_settings import ElasticSettings
@@ -51,7 +52,8 @@ def _elastic(seed: int) -> Case:
 
 
 KINDS: dict[str, Callable[[int], Case]] = {
-    "slide": _planar(planar.drawn_slide), "collision": _planar(planar.drawn_collision), "tumble": _tumble, "elastic": _elastic
+    "slide": _planar(planar.drawn_slide), "collision": _planar(planar.drawn_collision), "pendulum": _planar(pendulum.drawn),
+    "tumble": _tumble, "elastic": _elastic
 }  # fmt: skip
 
 

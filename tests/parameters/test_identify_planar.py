@@ -172,10 +172,10 @@ def test_phases_split_at_release_and_impact():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["slide", "collision"])
-def test_intervals_hold_the_truth_as_often_as_they_say(kind):
-    """60 captures with truth drawn as the priors say: friction, or restitution and mass ratio."""
-    held = [held for seed in range(60) for held, _ in coverage.fit(kind, seed).values()]
+@pytest.mark.parametrize(("kind", "fits"), [("slide", 60), ("collision", 60), ("pendulum", 20)])
+def test_intervals_hold_the_truth_as_often_as_they_say(kind, fits):
+    """Captures with truth drawn as the priors say: friction; restitution and mass ratio; length, radius and damping."""
+    held = [held for seed in range(fits) for held, _ in coverage.fit(kind, seed).values()]
     assert 0.88 <= np.mean(held) <= 0.99 + 1e-9, np.mean(held)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from synthetic.planar import G, capture
+from video2phys.types import About
+
 MODEL = """<mujoco><option timestep="{step}" integrator="RK4" gravity="0 0 -{g}"/><worldbody><body><joint axis="0 -1 0" damping="{loss}"/>
 <inertial pos="0 0 -{length}" mass="1" diaginertia="{inertia} {inertia} {inertia}"/></body></worldbody></mujoco>"""
 
@@ -27,3 +30,14 @@ def swing(
         turned.append(data.qpos[0])
     path = np.array([12.0, 150.0]) + length * ppm * np.stack([np.sin(turned), -np.cos(turned)], -1)
     return times, (path + noise * np.random.default_rng(seed).normal(size=path.shape))[:, None]
+
+
+def drawn(seed):
+    """A swing seen by a camera that is not quite level, at a scale known to 1 %: artefacts and truth."""
+    rng = np.random.default_rng(seed)
+    length, damping, ppm = rng.uniform(0.2, 0.8), rng.uniform(0.05, 0.5), 400 * (1 + 0.01 * rng.normal())
+    times, pixels = swing(seed, length=length, damping=damping, angle=rng.uniform(15, 80), ppm=ppm, seconds=2.0)
+    roll = np.radians(rng.normal())
+    R = np.array([[np.cos(roll), -np.sin(roll)], [np.sin(roll), np.cos(roll)]])
+    about = About(gravity=np.array([0, 0, -G]), px_per_m=400.0)
+    return capture(times, pixels @ R.T, about), {"length": length, "radius": length, "damping": damping}
