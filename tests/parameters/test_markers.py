@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import beam_truth as beam
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from synthetic import beam
 
 from video2phys.errors import BadInput
 from video2phys.parameters.markers import fit
