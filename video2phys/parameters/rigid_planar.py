@@ -69,6 +69,8 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
     build, tell = _laws(kinds[k], frames, track, k, size)
     early, fit = fit_twice(window, build, settings, context)
     found, warnings = tell(fit, parabola(window))
+    if frames.about.scale == "measured":  # then a pixel is only a unit
+        found = tuple(p for p in found if p.name not in ("px_per_m", "acceleration_px"))
     notes = (*size.notes, *_excluded(track, k, kinds[k], frames))
     if states.position.shape[1] > 1:
         warnings = (
@@ -88,6 +90,10 @@ def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tupl
     if which == "flight":
         half = 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
         focal = 2 * float(half.max())  # of a usual lens: as long as the picture is wide
+        if frames.tracks is not None:
+            half = np.full(2, np.inf)  # a track enters through no border
+        if about.scale == "measured":
+            focal = np.inf  # and lengths that were measured have no perspective
         gap = 2.5 * float(np.median(np.diff(frames.time)))
         before = track.phases[k - 1] if k else None
         began = planar_flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
