@@ -10,7 +10,7 @@ replacement (bootstrap; Efron 1979): what scatters from throw to throw, the erro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -91,31 +91,30 @@ def identify(throws: Sequence[Throw], settings: Settings, seed: int = 0, progres
     if len(throws) < FEWEST:
         raise BadInput(f"{len(throws)} throws reach the ground after a flight; {FEWEST} are needed.", fix="Add throws, or fit each alone.")
     frictions = settings.friction_max * RATIO ** -np.arange(np.ceil(np.log(settings.friction_max / 0.05) / np.log(RATIO)) + 1)[::-1]
-    table = _table(throws, frictions, BOUNCES, lambda share: progress(0.5 * share, "first lattice"))
+    table = _table(throws, frictions, BOUNCES)
+    progress(0.5, "first lattice")
     i, j = np.unravel_index(np.argmin(table.mean(0)), table.shape[1:])
     steps = np.arange(-FINE, FINE + 1) / FINE
     frictions = frictions[i] * RATIO**steps
     bounces = BOUNCES[j] + steps * (BOUNCES[1] - BOUNCES[0])
     frictions, bounces = frictions[frictions <= settings.friction_max], bounces[(bounces >= 0) & (bounces <= 1)]
-    table = _table(throws, frictions, bounces, lambda share: progress(0.5 + 0.5 * share, "second lattice"))
+    table = _table(throws, frictions, bounces)
+    progress(1.0, "second lattice")
     mu, e = lowest(table.mean(0), frictions, bounces)
     rng = np.random.default_rng(seed)
     draws = np.array([lowest(table[rng.integers(len(table), size=len(table))].mean(0), frictions, bounces) for _ in range(DRAWS)])
     note = f"with which the flights of {len(throws)} throws foretell the rest best"
-    friction = _parameter("friction", mu, draws[:, 0], "Coulomb", note)
-    restitution = _parameter("restitution", e, draws[:, 1], "Newton, share of the normal speed", note)
+    friction = _parameter("friction", mu, draws[:, 0], frictions, "Coulomb", note)
+    restitution = _parameter("restitution", e, draws[:, 1], bounces, "Newton, share of the normal speed", note)
     at = np.array([throw.distance(np.array([mu]), np.array([e]))[0] for throw in throws])
     return Shared(friction, restitution, at)
 
 
-def _table(throws: Sequence[Throw], frictions: np.ndarray, bounces: np.ndarray, progress: Progress) -> np.ndarray:
-    """Distance (K, F, E) of each throw on a lattice."""
+def _table(throws: Sequence[Throw], frictions: np.ndarray, bounces: np.ndarray) -> np.ndarray:
+    """Distance (K, F, E) of each throw on a lattice; inf where a motion is not finite."""
     mu, e = (a.ravel() for a in np.meshgrid(frictions, bounces, indexing="ij"))
-    rows = []
-    for k, throw in enumerate(throws):
-        rows.append(throw.distance(mu, e).reshape(len(frictions), len(bounces)))
-        progress((k + 1) / len(throws))
-    return np.nan_to_num(np.array(rows), nan=np.inf)
+    table = np.array([throw.distance(mu, e).reshape(len(frictions), len(bounces)) for throw in throws])
+    return np.nan_to_num(table, nan=np.inf)
 
 
 def lowest(cost: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -131,9 +130,9 @@ def _vertex(x: np.ndarray, cost: np.ndarray, k: int) -> float:
     return float(x[k] - np.clip(b / (2 * a), x[k] - x[k + 1], x[k] - x[k - 1])) if a > 0 else float(x[k])
 
 
-def _parameter(name: str, value: float, draws: np.ndarray, law: str, note: str) -> Parameter:
+def _parameter(name: str, value: float, draws: np.ndarray, lattice: np.ndarray, law: str, note: str) -> Parameter:
+    """Weak where the interval is wide, or cut off by the edge of the lattice; 0 is an edge of nature."""
     low, high = np.percentile(draws, [2.5, 97.5])
-    half = (high - low) / 2
-    known = half < WIDE[name] * (value if name == "friction" else 1.0)
-    made = Parameter(name, value, "1", [float(low), float(high)], Verdict.IDENTIFIED, law, note)
-    return made if known else replace(made, verdict=Verdict.WEAK)
+    cut = high >= lattice[-1] or (low <= lattice[0] and low > 0)
+    known = (high - low) / 2 < WIDE[name] * (value if name == "friction" else 1.0) and not cut
+    return Parameter(name, value, "1", [float(low), float(high)], Verdict.IDENTIFIED if known else Verdict.WEAK, law, note)

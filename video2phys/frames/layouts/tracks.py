@@ -64,9 +64,11 @@ def read(file: Path) -> Layout:
         line = sheet.lines[int(np.argmax(np.diff(row) < 0)) + 1]
         raise BadInput(f"{file.name}, line {line}: the time goes back.", fix="Sort the rows.")
     found: dict[str, np.ndarray] = {}
+    length = next((factor for _, quantity, factor in columns if quantity in ("x", "y", "z")), 1.0)
     for k, (prefix, quantity, factor) in enumerate(columns):
         if quantity in ("time", "frame", "object"):
             continue
+        factor *= length if quantity == "sigma" else 1.0
         table = found.setdefault(quantity, np.full((len(instant), len(objects)), np.nan))
         if sheet.owner:
             table[row, column] = factor * sheet.cells[:, k]
