@@ -11,6 +11,7 @@ from video2phys.solids.fill import mesh, particles
 from video2phys.types import Body, Frames, Gaussians, Primitive, StateTrack
 
 SMALL = 0.05  # of the way: a ball of this size stands in where nothing is known
+STRAIGHT = 0.02  # of the way: a path that bows less than this is a slide, and a box lies along it
 GREY = 0.0  # harmonic of degree 0 whose colour is middle grey
 
 
@@ -27,7 +28,13 @@ def _solid(frames: Frames, tracks: StateTrack) -> tuple[Primitive, str]:
     if about.unit == "m" and about.diameter is not None:
         return Primitive("sphere", np.full(3, about.diameter)), "shape assumed: a ball of the given diameter"
     if about.unit == "m" and about.size is not None:
-        return Primitive("box", np.asarray(about.size, float)), "shape assumed: a box of the given size"
+        size = np.asarray(about.size, float)
+        along = _slope(tracks) if tracks.kind == "centroid" else None
+        if along is None:
+            return Primitive("box", size), "shape assumed: a box of the given size"
+        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * size[[0, 2]] / 2
+        c, s = np.cos(along), np.sin(along)
+        return Primitive("extrusion", size, corners @ np.array([[c, s], [-s, c]])), "shape assumed: a box of the given size along its way"
     if tracks.kind == "pose":
         raise BadInput(
             "a measured pose does not tell what of the body touches the ground, and its size is not given.",
@@ -36,6 +43,16 @@ def _solid(frames: Frames, tracks: StateTrack) -> tuple[Primitive, str]:
     seen = tracks.position[tracks.valid]
     across = SMALL * max(float(np.ptp(seen, axis=0).max()), 1e-9)
     return Primitive("sphere", np.full(3, across)), f"tracks do not tell the object's size: a ball of {across:.2g} {about.unit} stands in"
+
+
+def _slope(tracks: StateTrack) -> float | None:
+    """Angle [rad] of a straight way with the horizontal, -pi/2..pi/2, x towards z; None for any other way."""
+    seen = tracks.position[tracks.valid[:, 0], 0][:, [0, 2]]
+    centred = seen - seen.mean(0)
+    _, spread, axes = np.linalg.svd(centred, full_matrices=False)
+    if spread[1] > STRAIGHT * spread[0]:
+        return None
+    return float(np.arctan(axes[0, 1] / axes[0, 0])) if axes[0, 0] else float(np.pi / 2)
 
 
 def _placed(solid: Primitive, tracks: StateTrack, o: int, settings: Settings) -> Body:

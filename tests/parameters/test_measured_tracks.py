@@ -53,7 +53,9 @@ def test_a_sliding_block_in_pixels_from_the_command_line(tmp_path: Path) -> None
     assert result.exit_code == 0
     friction = json.loads(result.stdout)["parameters"]["friction"]
     assert abs(friction["value"] - 0.3) < 0.015 and friction["interval"][0] < 0.3 < friction["interval"][1]
-    twin = json.loads(CliRunner().invoke(cli.app, ["twin", str(run), "--json", "-q"]).stdout)  # the box lies along its way: it does not topple
+    twin = json.loads(
+        CliRunner().invoke(cli.app, ["twin", str(run), "--json", "-q"]).stdout
+    )  # the box lies along its way: it does not topple
     assert not any("replay leaves" in w for w in twin["warnings"])
     assert CliRunner().invoke(cli.app, ["parameters"]).exit_code == 2
 
