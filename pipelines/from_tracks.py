@@ -36,7 +36,7 @@ def main() -> None:
             throws.append(Throw.of(made["frames"], made["gaussians"], made["states"]))
     if len(asked.tracks) > 1:
         shared = identify([t for t in throws if t is not None], config.parameters)
-        for p in (shared.friction, shared.restitution):
+        for p in shared.parameters:
             console.print(f"{p.name} of all: {says(p)}")
 
 
