@@ -34,7 +34,7 @@ def main() -> None:
         console.print(file.name, table(summary(made["parameters"], {}), console.width))
         if made["states"].kind == "pose":
             throws.append(Throw.of(made["frames"], made["gaussians"], made["states"]))
-    if len(asked.tracks) > 1:
+    if len(throws) > 1:
         shared = identify([t for t in throws if t is not None], config.parameters)
         for p in shared.parameters:
             console.print(f"{p.name} of all: {says(p)}")

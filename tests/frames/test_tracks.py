@@ -79,6 +79,16 @@ def test_gravity_tells_which_axis_of_the_file_is_up(tmp_path: Path) -> None:
     assert "gravity: none" in caught.value.fix
 
 
+def test_a_plane_with_its_own_axis_down(tmp_path: Path) -> None:
+    t = np.arange(20) / 50
+    down = np.c_[t, 2 * t, 4.905 * t**2 - 1]
+    for k, (header, keys) in enumerate((("x_m,y_m", "gravity: [0, 9.81, 0]"), ("x_m,z_m", "gravity: [0, 0, 9.81]"))):
+        frames = read(tmp_path / str(k), f"time_s,{header}", down, keys)
+        assert frames.tracks is not None and not frames.warnings
+        np.testing.assert_allclose(frames.tracks.position[:, 0], np.c_[2 * t, 0 * t, 1 - 4.905 * t**2], atol=1e-8)
+        np.testing.assert_allclose(frames.about.gravity, [0, 0, -9.81])
+
+
 def test_poses_turn_with_the_world(tmp_path: Path) -> None:
     t = np.arange(12) / 60
     q = Rotation.from_rotvec(np.outer(t, [0.5, 2, 1])).as_quat(scalar_first=True)
@@ -131,6 +141,7 @@ GOOD = ["0,0,1", "0.1,1,1", "0.2,2,1"]
         ("time_s,x_m,y_m", ["0,,1", "1,,2", "2,,3"], "", "never shows the object", "positions"),
         ("time_s,a_x_m,a_y_m,b_x_m", [f"{row},1" for row in GOOD], "", "y_m is missing of 'b'", "docs/formats.md"),
         ("time_s,x_px,y_px", GOOD, "camera: {fx: 700, transform_matrix: [[1]]}", "need a planar camera", "px_per_m"),
+        ("time_s,x_m,y_m,qw,qx,qy,qz", [f"{row},1,0,0,0" for row in GOOD], "", "a pose (qw", "missing axis"),
         ("time_s,x_m,y_m,sigma", [f"{row},0" for row in GOOD], "gravity: none", "sigma is not above zero", "leave the column out"),
         ("time_s,x_m,y_m,z_m,qw,qx,qy,qz", [f"{row},0,2,0,0,0" for row in GOOD], "", "no unit quaternions", "w, x, y, z"),
     ],

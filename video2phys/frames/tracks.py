@@ -16,7 +16,7 @@ from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.frames import cameras, sync
 from video2phys.frames.about import about, up_axis
-from video2phys.frames.capture import CameraKeys, Capture
+from video2phys.frames.capture import Capture
 from video2phys.frames.layouts.source import Layout, Tracks
 from video2phys.frames.settings import Settings
 from video2phys.frames.spread import noise, points, turn_noise, way
@@ -80,29 +80,29 @@ def _seconds(tracks: Tracks, keys: Capture, notes: list[str]) -> np.ndarray:
 
 def _motion(values: dict[str, np.ndarray], keys: Capture, notes: list[str], warnings: list[str]) -> Motion:
     """The tracks in world axes, with the camera that would see them so."""
-    in_space = {"x", "y", "z"} <= set(values)
-    posed = "qw" in values
+    posed, in_space = "qw" in values, {"x", "y", "z"} <= set(values)
+    if posed and (not in_space or "angle" in values):
+        raise BadInput("a pose (qw, qx, qy, qz) goes with x_m, y_m, z_m and no angle.", fix="Add the missing axis, or leave out the pose.")
     if "x" not in values:
         return _pixels(values, keys, notes, warnings)
     if "u" in values:
         notes.append("the columns in metres are used, and not those in pixels.")
     if keys.camera is not None or keys.cameras is not None:
         warnings.append("the tracks are in metres: the camera in capture.yaml is not used.")
-    if posed and not in_space:
-        raise BadInput("the tracks give a pose and not all of x_m, y_m, z_m.", fix="Add the missing axis, or leave out the quaternion.")
-    turn = cameras.to_z_up(up_axis(keys, "z")) if in_space else None
-    ruler = keys.model_copy(
-        update={"camera": CameraKeys.model_validate({"px_per_m": 1.0})}
-    )  # lengths are known, whatever a camera would see
-    told, more, odd = about(ruler, planar=not in_space, up=turn, zoom=1.0)
+    up = up_axis(keys, "z")
+    turn = cameras.to_z_up(up)
+    told, more, odd = about(keys, planar=False, up=turn, zoom=1.0)
     notes += more
     warnings += odd
-    if not in_space:
-        at = np.stack([values["x"], 0 * values["x"], values["y" if "y" in values else "z"]], -1)
-        return _measured(at, values, told)
-    at = np.stack([values["x"], values["y"], values["z"]], -1)
+    place = {axis: values.get(axis, 0 * values["x"]) for axis in "xyz"}
+    flat = not in_space and up in ("z", "-z")  # as gravity points in a picture: the second axis of a plane is its upward one
+    if flat and "y" in values:
+        place |= {"y": place["z"], "z": place["y"]}
+    at = np.stack(list(place.values()), -1)
     at = at if turn is None else at @ turn.T
-    if posed or (told.diameter is not None and told.gravity is not None and "angle" not in values):
+    if flat:
+        return _measured(at, values, told)
+    if posed or (in_space and told.diameter is not None and told.gravity is not None and "angle" not in values):
         rotation, turned = _pose(values, turn)
         return Motion("pose", at, np.ones(3, bool), rotation, turned, None, told)
     return _measured(_flattened(at, told, notes), values, told)

@@ -173,7 +173,7 @@ def _vertex(x: np.ndarray, cost: np.ndarray, k: int) -> float:
 def _parameter(axis: Axis, value: float, draws: np.ndarray, lattice: np.ndarray, note: str) -> Parameter:
     """Weak where the interval is wide, or cut off by an edge of the lattice."""
     low, high = (float(end) for end in np.percentile(draws, [2.5, 97.5]))
-    narrow = (high - low) / 2 < 0.25 * (1.0 if axis.name == "restitution" else value)  # near zero there is no relative precision
+    narrow = (high - low) / 2 < (0.1 if axis.name == "restitution" else 0.25 * value)  # near zero there is no relative precision
     verdict = Verdict.IDENTIFIED if narrow and not axis.cut(low, lattice) and not axis.cut(high, lattice) else Verdict.WEAK
     if axis.top - high < 1e-9 and verdict is Verdict.IDENTIFIED:
         verdict = Verdict.AT_BOUND
