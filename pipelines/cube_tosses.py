@@ -21,7 +21,10 @@ from video2phys.parameters.spatial_shared import Throw, identify
 from video2phys.pipeline import run_capture
 
 RATE, HALF, G = 148.0, 0.0524, 9.81  # [1/s], [m] half of the edge, [m/s^2]
-NOMINAL = {"nominal": (0.18, 0.125, 1.0), "nominal_with_inertia": (0.18, 0.125, 1.196)}  # the authors' friction, restitution; and inertia
+NOMINAL = {
+    "nominal": (0.18, 0.125, 1.0, 1.0),
+    "nominal_with_inertia": (0.18, 0.125, 1.0, 1.196),
+}  # the authors' friction, restitution; and inertia
 TOLD = f"object: {{size: [{2 * HALF}, {2 * HALF}, {2 * HALF}], mass: 0.37}}\nground: {{normal: [0, 0, 1], offset: 0}}\nmodel: rigid\n"
 WHAT = ("path_mm", "rest_mm")
 HEADER = "time_s,x_m,y_m,z_m,qw,qx,qy,qz"
@@ -77,7 +80,7 @@ def main() -> None:
     (asked.out / "tracks" / "capture.yaml").write_text(TOLD)
     throws = [throw(toss, f"toss{k:03d}", scale, asked.out) for k, toss in tosses.items()]
     fitted, held = ([t for t in part if t is not None] for part in (throws[: asked.fit], throws[asked.fit :]))
-    config = resolve(None, ["parameters.free_inertia=true"])
+    config = resolve(None, ["parameters.free_inertia=true", "parameters.free_impact_friction=true"])
     shared = identify(fitted, config.parameters, asked.seed)
     result: dict[str, Any] = {p.name: [p.value, p.interval, p.verdict.value] for p in shared.parameters}
     result |= {"scale": scale, "fitted": len(fitted), "tested": len(held)}

@@ -49,7 +49,7 @@ def test_friction_and_restitution_of_six_throws() -> None:
     friction, restitution = shared.parameters
     for found, truth, near in ((friction, FRICTION, 0.015), (restitution, RESTITUTION, 0.05)):
         assert abs(found.value - truth) < near and found.interval[0] <= truth <= found.interval[1]
-    away = [t.distance(np.array([[0.4, 0.3, 1.0]]))[0] for t in several]
+    away = [t.distance(np.array([[0.4, 0.3, 1.0, 1.0]]))[0] for t in several]
     assert np.median(shared.distance) < 0.2 * np.median(away)  # one of the throws tumbles another way, whatever the values
 
 
@@ -62,8 +62,11 @@ def test_a_flight_alone_is_no_throw() -> None:
     assert throw(np.random.default_rng(3), 20, up=3.0) is None
 
 
-def test_the_lowest_point_of_a_parabola_between_the_lattice_points() -> None:
-    x, y = np.linspace(0, 1, 6), np.linspace(-1, 1, 9)
-    cost = (x[:, None, None] - 0.33) ** 2 + 2 * (y[None, :, None] - 0.1) ** 2 + np.zeros((1, 1, 1))
-    np.testing.assert_allclose(lowest(cost, [x, y, np.ones(1)]), [0.33, 0.1, 1.0], atol=1e-12)
-    assert lowest(cost[2:], [x[2:], y, np.ones(1)])[0] == x[2]  # on the edge: no neighbour to lean on
+def test_the_lowest_point_of_a_quadratic_between_samples() -> None:
+    rng, free = np.random.default_rng(0), np.array([True, True, False])
+    low, high = np.array([0.0, -1.0, 1.0]), np.array([1.0, 1.0, 1.0])
+    sample = low + (high - low) * rng.uniform(size=(120, 3))
+    cost = (sample[:, 0] - 0.33) ** 2 + 2 * (sample[:, 1] - 0.1) ** 2 + (sample[:, 0] - 0.33) * (sample[:, 1] - 0.1)
+    np.testing.assert_allclose(lowest(sample, cost, free, low, high), [0.33, 0.1, 1.0], atol=1e-9)
+    dearest = sample[np.argmin(-cost)]
+    np.testing.assert_allclose(lowest(sample, -cost, free, low, high), dearest)  # no lowest point: the cheapest sample

@@ -3,8 +3,9 @@
 Each throw starts from its own contact-free frames, and nothing after them is fitted but the shared numbers. The distance of a throw is the
 rms between its predicted and its measured path. Their mean over the throws is least at the answer: a throw that tumbles another way
 than predicted, as some always do, then counts by its distance and not by the square. The mean has kinks wherever a throw changes its way of
-tumbling, so it is looked up on a lattice and not followed by its slope. Intervals come from drawing as many throws again, with
-replacement (bootstrap; Efron 1979): what scatters from throw to throw, the errors of the contact law among it, is then inside them.
+tumbling, so no slope is followed: it is sampled in a box that closes in on the best sample, and the answer is the lowest point of a
+quadratic through the best samples of the last box (response surface; Box and Wilson 1951). Intervals come from drawing as many throws
+again, with replacement (bootstrap; Efron 1979): what scatters from throw to throw, the errors of the contact law among it, is inside.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from video2phys.solve.levenberg import levenberg
 from video2phys.types import Frames, Gaussians, Parameter, Plane, StateTrack, Verdict
 
 FEWEST = 5  # throws: fewer, drawn again, are too often the same ones
-RATIO, SLIPPERY = 1.35, 0.05  # of neighbouring frictions on the first lattice, and the least of them
-FINE = 4  # steps of the second lattice in one of the first
-MOVES = 3  # times that the second lattice may follow a lowest point that lies on its edge
-DRAWS = 1000
+SAMPLES = 256  # in each box
+BOXES = 4  # each half as wide as the one before
+BEST = 1 / 3  # of the samples of the last box, which the quadratic goes through
+DRAWS = 300
 
 
 @dataclass(frozen=True)
@@ -41,31 +42,20 @@ class Axis:
 
     name: str
     law: str
-    first: np.ndarray  # (F,) values of the first lattice; one value = given
-    top: float  # nothing above, nor below 0
-    ratio: bool = False  # steps are ratios
-
-    def around(self, at: float) -> np.ndarray:
-        """Values of the second lattice, one step of the first to each side."""
-        if len(self.first) == 1:
-            return self.first
-        steps = np.arange(-FINE, FINE + 1) / FINE
-        values = at * RATIO**steps if self.ratio else at + steps * (self.first[1] - self.first[0])
-        return values[(values > -1e-9) & (values < self.top + 1e-9)]
-
-    def cut(self, value: float, lattice: np.ndarray) -> bool:
-        """Whether a value lies on an edge of a lattice that could go on."""
-        low, high = lattice[0] > 1e-9, lattice[-1] < self.top - 1e-9
-        return len(lattice) > 1 and ((low and value <= lattice[0]) or (high and value >= lattice[-1]))
+    low: float
+    high: float  # equal to low: given
+    log: bool = False
 
 
 def axes(settings: Settings) -> tuple[Axis, ...]:
-    """Friction, restitution, and the inertia over that of a uniform solid: a thin shell of a cube or ball has 5/3."""
-    count = int(np.ceil(np.log(settings.friction_max / SLIPPERY) / np.log(RATIO))) + 1
+    """Friction, restitution, friction within impacts over that in sliding, and inertia over that of a uniform solid."""
+    shares = (0.4, 1.2) if settings.free_impact_friction else (1.0, 1.0)
+    hollow = (0.5, 5 / 3) if settings.free_inertia else (1.0, 1.0)  # a thin shell of a cube or ball has 5/3
     return (
-        Axis("friction", "Coulomb", settings.friction_max * RATIO ** -np.arange(count)[::-1], settings.friction_max, ratio=True),
-        Axis("restitution", "Newton, share of the normal speed", np.arange(5) / 5, 1.0),
-        Axis("inertia_ratio", "over that of a uniform solid", np.arange(2, 6) / 3 if settings.free_inertia else np.ones(1), 5 / 3),
+        Axis("friction", "Coulomb", 0.05, settings.friction_max, log=True),
+        Axis("restitution", "Newton, share of the normal speed", 0.0, 0.95),
+        Axis("impact_friction_ratio", "Coulomb within impacts, over friction", *shares),
+        Axis("inertia_ratio", "over that of a uniform solid", *hollow),
     )
 
 
@@ -97,10 +87,10 @@ class Throw:
         return Throw(track, body, gravity, ground, free, start)
 
     def predict(self, values: np.ndarray) -> spatial.Track:
-        """The motion at the measured frames from the flight alone, for rows of friction, restitution, inertia ratio (B, 3)."""
+        """The motion at the measured frames from the flight alone, for rows of values in the order of `axes` (B, 4)."""
         params = spatial.params(
             friction=values[:, 0], restitution=values[:, 1], gravity=self.gravity, normal=self.ground.normal, offset=self.ground.offset,
-            inertia=self.body.inertia * values[:, 2, None, None], centre=self.body.centre,
+            inertia=self.body.inertia * values[:, 3, None, None], centre=self.body.centre, impact_friction=values[:, 0] * values[:, 2],
         )  # fmt: skip
         return spatial.rollout(params, spatial.Scene(self.body.shape), self.start, self.track.time)
 
@@ -114,13 +104,13 @@ class Throw:
 class Shared:
     """What several throws say together."""
 
-    parameters: tuple[Parameter, ...]  # friction, restitution and, where it was free, inertia_ratio
-    values: np.ndarray  # (3,) the same as `Throw.predict` takes them
+    parameters: tuple[Parameter, ...]  # those that were free
+    values: np.ndarray  # (4,) in the order of `axes`
     distance: np.ndarray  # [m] (K,) of each throw at these values
 
 
 def identify(throws: Sequence[Throw], settings: Settings, seed: int = 0, progress: Progress = silent) -> Shared:
-    """Friction and restitution with 95 % intervals, and with settings.free_inertia how hollow the body is.
+    """Friction and restitution with 95 % intervals, and with settings.free_inertia and free_impact_friction these as well.
 
     Raises BadInput for too few throws to tell how they scatter.
     """
@@ -129,52 +119,67 @@ def identify(throws: Sequence[Throw], settings: Settings, seed: int = 0, progres
             f"{len(throws)} throw(s) reach the ground after a flight; {FEWEST} are needed.", fix="Add throws, or fit each alone."
         )
     told = axes(settings)
-    lattice = [axis.first for axis in told]
-    at = _least(_table(throws, lattice).mean(0))
-    for move in range(MOVES):
-        progress((move + 1) / (MOVES + 1), "friction and restitution of all throws")
-        lattice = [axis.around(values[k]) for axis, values, k in zip(told, lattice, at, strict=True)]
-        table = _table(throws, lattice)
-        at = _least(table.mean(0))
-        if not any(axis.cut(values[k], values) for axis, values, k in zip(told, lattice, at, strict=True)):
-            break
-    best = lowest(table.mean(0), lattice)
+    free = np.array([axis.high > axis.low for axis in told])
+    ends = np.array([[np.log(e) if axis.log else e for e in (axis.low, axis.high)] for axis in told])
+    logs = np.array([axis.log for axis in told])
     rng = np.random.default_rng(seed)
-    draws = np.array([lowest(table[rng.integers(len(table), size=len(table))].mean(0), lattice) for _ in range(DRAWS)])
+
+    def physical(inner: np.ndarray) -> np.ndarray:
+        return np.where(logs, np.exp(inner), inner)
+
+    low, high = ends.T
+    for box in range(BOXES):
+        sample = low + (high - low) * _spread(rng, free)
+        table = np.nan_to_num(np.array([t.distance(physical(sample)) for t in throws]), nan=np.inf)
+        best = sample[np.argmin(table.mean(0))]
+        if box < BOXES - 1:
+            reach = (high - low) / 4
+            low, high = np.maximum(best - reach, ends[:, 0]), np.minimum(best + reach, ends[:, 1])
+        progress((box + 1) / BOXES, f"mean distance {table.mean(0).min():.2g}")
+    values = physical(lowest(sample, table.mean(0), free, low, high))
+    again = rng.integers(len(table), size=(DRAWS, len(table)))
+    draws = physical(np.array([lowest(sample, table[k].mean(0), free, low, high) for k in again]))
     note = f"with which the flights of {len(throws)} throws foretell the rest best"
-    found = tuple(_parameter(axis, best[d], draws[:, d], lattice[d], note) for d, axis in enumerate(told) if len(axis.first) > 1)
-    return Shared(found, best, np.array([throw.distance(best[None])[0] for throw in throws]))
+    found = tuple(_parameter(axis, values[d], draws[:, d], len(throws), note) for d, axis in enumerate(told) if free[d])
+    return Shared(found, values, np.array([t.distance(values[None])[0] for t in throws]))
 
 
-def _table(throws: Sequence[Throw], lattice: Sequence[np.ndarray]) -> np.ndarray:
-    """Distance (K, F, E, H) of each throw on a lattice of friction, restitution, inertia ratio; inf where a motion is not finite."""
-    grid = np.stack(np.meshgrid(*lattice, indexing="ij"), -1)
-    table = np.array([throw.distance(grid.reshape(-1, len(lattice))).reshape(grid.shape[:-1]) for throw in throws])
-    return np.nan_to_num(table, nan=np.inf)
+def _spread(rng: np.random.Generator, free: np.ndarray) -> np.ndarray:
+    """Samples (S, D) of the unit box, evenly along each free axis (Latin hypercube; McKay et al. 1979); 0 on the others."""
+    rank = rng.permuted(np.tile(np.arange(SAMPLES)[:, None], (1, len(free))), axis=0)
+    return np.where(free, (rank + rng.uniform(size=rank.shape)) / SAMPLES, 0.0)
 
 
-def _least(cost: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(k) for k in np.unravel_index(np.argmin(cost), cost.shape))
+def lowest(sample: np.ndarray, cost: np.ndarray, free: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where a cost (S,) at samples (S, D) is least in a box (D,): the lowest point of a quadratic through the cheapest samples.
+
+    Where the quadratic has no lowest point, the cheapest sample.
+    """
+    cheap = np.argsort(cost)[: int(BEST * len(cost))]
+    best = sample[cheap[0]]
+    wide = (high - low)[free] / 2
+    x = (sample[cheap][:, free] - best[free]) / wide
+    i, j = np.triu_indices(x.shape[1])
+    solved, *_ = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x, x[:, i] * x[:, j]]), cost[cheap], rcond=None)
+    hessian = np.zeros((x.shape[1],) * 2)
+    hessian[i, j] = solved[1 + x.shape[1] :]
+    hessian = hessian + hessian.T
+    out = best.copy()
+    if np.linalg.eigvalsh(hessian)[0] > 0:
+        out[free] += wide * np.linalg.solve(hessian, -solved[1 : 1 + x.shape[1]])
+    return np.clip(out, low, high)
 
 
-def lowest(cost: np.ndarray, lattice: Sequence[np.ndarray]) -> np.ndarray:
-    """Where a table over a lattice is least (D,), by a parabola through its neighbours along each axis."""
-    at = _least(cost)
-    return np.array([_vertex(axis, cost[(*at[:d], slice(None), *at[d + 1 :])], at[d]) for d, axis in enumerate(lattice)])
+def _parameter(axis: Axis, value: float, draws: np.ndarray, throws: int, note: str) -> Parameter:
+    """Identified where the interval is narrow and ends within the range; a restitution of zero is no end.
 
+    Percentiles of a bootstrap are too narrow for few throws: they are stretched as Student's t is (Hesterberg 2015).
+    """
+    from scipy.stats import t as student
 
-def _vertex(x: np.ndarray, cost: np.ndarray, k: int) -> float:
-    if k in (0, len(x) - 1) or not np.isfinite(cost[k - 1 : k + 2]).all():
-        return float(x[k])
-    a, b, _ = np.polyfit(x[k - 1 : k + 2] - x[k], cost[k - 1 : k + 2], 2)
-    return float(x[k] - np.clip(b / (2 * a), x[k] - x[k + 1], x[k] - x[k - 1])) if a > 0 else float(x[k])
-
-
-def _parameter(axis: Axis, value: float, draws: np.ndarray, lattice: np.ndarray, note: str) -> Parameter:
-    """Weak where the interval is wide, or cut off by an edge of the lattice."""
-    low, high = (float(end) for end in np.percentile(draws, [2.5, 97.5]))
+    stretch = float(student.ppf(0.975, throws - 1)) / 1.96 * np.sqrt(throws / (throws - 1))
+    low, high = np.clip(value + stretch * (np.percentile(draws, [2.5, 97.5]) - value), axis.low, axis.high)
     narrow = (high - low) / 2 < (0.1 if axis.name == "restitution" else 0.25 * value)  # near zero there is no relative precision
-    verdict = Verdict.IDENTIFIED if narrow and not axis.cut(low, lattice) and not axis.cut(high, lattice) else Verdict.WEAK
-    if axis.top - high < 1e-9 and verdict is Verdict.IDENTIFIED:
-        verdict = Verdict.AT_BOUND
-    return Parameter(axis.name, float(value), "1", [low, high], verdict, axis.law, note)
+    bound = high >= axis.high - 1e-9 or 0 < low <= axis.low + 1e-9
+    verdict = Verdict.AT_BOUND if bound else Verdict.IDENTIFIED if narrow else Verdict.WEAK
+    return Parameter(axis.name, float(value), "1", [float(low), float(high)], verdict, axis.law, note)
