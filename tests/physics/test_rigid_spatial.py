@@ -222,14 +222,3 @@ def test_a_skidding_bounce_of_a_ball_agrees_with_mujoco():
     got = spatial.rollout(p, BALL, state((0, 0, 0.25), (2.0, 0, 0)), t)
     assert got.velocity[0, 6, 0] == pytest.approx(speed[6, 0], abs=0.05) and speed[6, 0] < 1.8
     assert got.spin[0, 6, 1] == pytest.approx(speed[6, 4], rel=0.1)
-
-
-def test_impacts_may_rub_with_a_friction_of_their_own() -> None:
-    ball, heavy = shapes.sphere(0.05), 1e6 * np.eye(3)  # too heavy to turn: it slips throughout
-    start = spatial.State(np.array([[0, 0, 0.05 + 0.2]]), np.array([[1.0, 0, 0, 0]]), np.array([[3.0, 0, 0]]), np.zeros((1, 3)))
-    params = spatial.params(friction=0.3, impact_friction=0.1, restitution=0.5, offset=0.0, inertia=heavy)
-    landing = np.sqrt(2 * 0.2 / 9.81)
-    down = 9.81 * landing
-    moved = spatial.rollout(params, spatial.Scene(ball), start, np.array([0, landing + 0.01, 0.9, 1.0]))
-    assert abs(moved.velocity[0, 1, 0] - (3 - 0.1 * 1.5 * down)) < 1e-9  # one impact: dv_t = mu_impact (1 + e) v_n
-    assert abs((moved.velocity[0, 3, 0] - moved.velocity[0, 2, 0]) / 0.1 + 0.3 * 9.81) < 1e-6  # then it slides

@@ -17,6 +17,5 @@ class Settings(BaseModel):
     friction_max: float = Field(1.5, gt=0, description="Upper bound of Coulomb's friction coefficient.")
     contact_time_max: float = Field(0.02, gt=1e-3, description="[s] upper bound of the duration of an impact.")
     free_inertia: bool = Field(False, description="Estimate the centre of mass and the inertia of a rigid body from its motion.")
-    free_impact_friction: bool = Field(False, description="Friction within impacts is another number than in sliding (several throws).")
     elastic: ElasticSettings = Field(ElasticSettings.model_validate({}), description="How an elastic body is identified.")
     flow: FlowSettings = Field(FlowSettings.model_validate({}), description="How plastic, granular and fluid matter is identified.")

@@ -48,13 +48,11 @@ class Axis:
 
 
 def axes(settings: Settings) -> tuple[Axis, ...]:
-    """Friction, restitution, friction within impacts over that in sliding, and inertia over that of a uniform solid."""
-    shares = (0.4, 1.2) if settings.free_impact_friction else (1.0, 1.0)
+    """Friction, restitution, and inertia over that of a uniform solid."""
     hollow = (0.5, 5 / 3) if settings.free_inertia else (1.0, 1.0)  # a thin shell of a cube or ball has 5/3
     return (
         Axis("friction", "Coulomb", 0.05, settings.friction_max, log=True),
         Axis("restitution", "Newton, share of the normal speed", 0.0, 0.95),
-        Axis("impact_friction_ratio", "Coulomb within impacts, over friction", *shares),
         Axis("inertia_ratio", "over that of a uniform solid", *hollow),
     )
 
@@ -87,10 +85,10 @@ class Throw:
         return Throw(track, body, gravity, ground, free, start)
 
     def predict(self, values: np.ndarray) -> spatial.Track:
-        """The motion at the measured frames from the flight alone, for rows of values in the order of `axes` (B, 4)."""
+        """The motion at the measured frames from the flight alone, for rows of values in the order of `axes` (B, 3)."""
         params = spatial.params(
             friction=values[:, 0], restitution=values[:, 1], gravity=self.gravity, normal=self.ground.normal, offset=self.ground.offset,
-            inertia=self.body.inertia * values[:, 3, None, None], centre=self.body.centre, impact_friction=values[:, 0] * values[:, 2],
+            inertia=self.body.inertia * values[:, 2, None, None], centre=self.body.centre,
         )  # fmt: skip
         return spatial.rollout(params, spatial.Scene(self.body.shape), self.start, self.track.time)
 
@@ -105,12 +103,12 @@ class Shared:
     """What several throws say together."""
 
     parameters: tuple[Parameter, ...]  # those that were free
-    values: np.ndarray  # (4,) in the order of `axes`
+    values: np.ndarray  # (3,) in the order of `axes`
     distance: np.ndarray  # [m] (K,) of each throw at these values
 
 
 def identify(throws: Sequence[Throw], settings: Settings, seed: int = 0, progress: Progress = silent) -> Shared:
-    """Friction and restitution with 95 % intervals, and with settings.free_inertia and free_impact_friction these as well.
+    """Friction and restitution with 95 % intervals, and with settings.free_inertia how hollow the body is.
 
     Raises BadInput for too few throws to tell how they scatter.
     """

@@ -41,7 +41,6 @@ class Params:
     centre: np.ndarray  # [length unit] (B, 3) centre of mass in the body frame
     drag: np.ndarray  # [1/length unit] (B,) quadratic: acceleration -drag |v| v
     contact_time: np.ndarray  # [s] (B,) pi / omega of a compliant contact, see `damping_ratio`; 0 = rigid contact
-    impact_friction: np.ndarray  # (B,) Coulomb within the impacts of rigid contact: ratio of impulses (Brach 1984)
 
 
 @dataclass(frozen=True)
@@ -81,11 +80,8 @@ def params(
     centre: ArrayLike = (0.0, 0.0, 0.0),
     drag: ArrayLike = 0.0,
     contact_time: ArrayLike = 0.0,
-    impact_friction: ArrayLike | None = None,
 ) -> Params:
-    """Params from numbers or arrays. Inertia is per `mass` given; identity if absent. Impacts rub with `friction` where no
-    `impact_friction` is given. Raises BadInput for impossible values.
-    """
+    """Params from numbers or arrays. Inertia is per `mass` given; identity if absent. Raises BadInput for impossible values."""
     tensor = np.eye(3) if inertia is None else np.asarray(inertia, float)
     made = Params(
         friction=_column(friction),
@@ -98,11 +94,10 @@ def params(
         centre=np.atleast_2d(np.asarray(centre, float)),
         drag=_column(drag),
         contact_time=_column(contact_time),
-        impact_friction=_column(friction if impact_friction is None else impact_friction),
     )
     if not (np.all(made.mass > 0) and np.all(np.linalg.eigvalsh(made.inertia) > 0)):
         raise BadInput("mass and inertia must be positive.", fix="Check object.size and object.density.")
-    if not all(np.all(a >= 0) for a in (made.friction, made.impact_friction, made.restitution)):
+    if not (np.all(made.friction >= 0) and np.all(made.restitution >= 0)):
         raise BadInput("friction and restitution cannot be negative.", fix="Give values from 0 upwards.")
     return made
 
@@ -116,7 +111,7 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
         raise BadInput("the times of a rollout must ascend.", fix="Sort the time stamps.")
     B, T = max(len(a) for a in (*_arrays(params), *_arrays(state), times)), times.shape[1]
     times = _batch(times, B)
-    friction, restitution, gravity, normal, offset, inertia, mass, centre, drag, contact_time, rub = (_batch(a, B) for a in _arrays(params))
+    friction, restitution, gravity, normal, offset, inertia, mass, centre, drag, contact_time = (_batch(a, B) for a in _arrays(params))
     position, quaternion, velocity, spin = (_batch(a, B) for a in _arrays(state))
     R = rotation.matrix(quaternion)
     shift = np.einsum("bij,bj->bi", R, centre)
@@ -137,7 +132,7 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
     kernels().roll(
         np.ascontiguousarray(scene.shape.points, float), radii, times, np.ascontiguousarray(steps), out["x"], out["q"], out["v"], out["L"],
         hits, gravity, normal, np.maximum(offset, -1e12), mass, centre, np.linalg.inv(np.where(bad[:, None, None], np.eye(3), inertia)),
-        friction, rub, restitution, drag, omega, damping_ratio(restitution), float(scene.settle), touch,
+        friction, restitution, drag, omega, damping_ratio(restitution), float(scene.settle), touch,
         np.zeros((B, number)), *(np.zeros((B, CONTACTS, 3)) for _ in range(3)), np.zeros((B, CONTACTS, 3)),
         np.zeros((B, CONTACTS, 3)), np.full((B, CONTACTS), -1, np.int32),
     )  # fmt: skip

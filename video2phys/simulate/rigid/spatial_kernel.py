@@ -6,8 +6,8 @@ a step add f t to the momentum and T t to L.
 
 A step of length h goes from event to event:
 1. Points that touch and approach collide. Impulses p at the contact points obey Newton's restitution v_n' = -e v_n,
-   p_n >= 0 complementary to it, and Coulomb's cone |p_t| <= mu p_n against the slip, with a mu of its own; solved together
-   by projected Gauss-Seidel (Jean and Moreau 1992). Under the speed `settle` the restitution fades to zero, which ends a chatter.
+   p_n >= 0 complementary to it, and Coulomb's cone |p_t| <= mu p_n against the slip; solved together by projected
+   Gauss-Seidel (Jean and Moreau 1992). Under the speed `settle` the restitution fades to zero, which ends a chatter.
 2. Points that touch get the forces which keep their normal velocity at the end of the step from being inward, by the same
    solver; sliding, sticking, rolling and torsion follow from several points.
    Where contact is compliant (omega > 0), 1 is left out and the normal velocity of a touching point follows a damped
@@ -196,7 +196,7 @@ def kernels() -> SimpleNamespace:
     @ti.kernel
     def roll(points: d2, radii_in: d1, times: d2, steps: flags, position: d3, quaternion: d3, velocity: d3, momentum: d3,
              hits: flags, gravity_in: d2, normal_in: d2, offset_in: d1, mass_in: d1, centre_in: d2, inverse_in: d3,
-             friction: d1, rub: d1, restitution: d1, drag_in: d1, omega_in: d1, zeta_in: d1, settle: real, touch_in: d1,
+             friction: d1, restitution: d1, drag_in: d1, omega_in: d1, zeta_in: d1, settle: real, touch_in: d1,
              gap: d2, arms: d3, levers: d3, goal: d3, blow: d3, force: d3, which: flags):  # fmt: skip
         # the CPU back-end gives a thread 512 iterations at least, so only every 512th does work: one body each
         ti.loop_config(block_dim=64)
@@ -237,7 +237,7 @@ def kernels() -> SimpleNamespace:
                             for c in range(state.count):
                                 for k in ti.static(range(3)):
                                     blow[b, c, k] = 0.0
-                            struck = solve(b, state.count, v, w, world, mass, rub[b], normal, arms, arms, goal, blow)
+                            struck = solve(b, state.count, v, w, world, mass, mu, normal, arms, arms, goal, blow)
                             v += struck.P / mass
                             L += struck.Q
                         # 2. forces of the points that stay
