@@ -1,6 +1,6 @@
 """Friction and restitution of a real cube from some measured tosses, and how well they foretell others.
 
-    python pipelines/cube_tosses.py --data ../shared/data/real/cube_tosses.npz [--fit 20] [--test 50] [--seed 0] [--out runs/tosses] [--set a.b=value]
+    python pipelines/cube_tosses.py --data ../shared/data/real/cube_tosses.npz [--fit 20] [--test 50] [--seed 0] [--set a.b=value]
 
 The data (470 tosses of an acrylic cube at 148 Hz; DAIRLab, contact-nets) become files of tracks. Their metre is settled by gravity: the
 flights of the tosses that are fitted fall with 9.81 m/s^2. Each test toss is predicted from its own flight alone, with the values
