@@ -31,8 +31,8 @@ from video2phys.types import Frames, Gaussians, Parameter, Plane, StateTrack, Ve
 
 FEWEST = 5  # throws: fewer, drawn again, are too often the same ones
 SAMPLES = 256  # in each box
-BOXES = 4  # each half as wide as the one before
-BEST = 1 / 3  # of the samples of the last box, which the quadratic goes through
+BOXES = 3  # each half as wide as the one before
+BEST = 1 / 6  # of the samples of the last box, which the quadratic goes through
 DRAWS = 300
 
 
@@ -126,19 +126,20 @@ def identify(throws: Sequence[Throw], settings: Settings, seed: int = 0, progres
         return np.where(logs, np.exp(inner), inner)
 
     low, high = ends.T
-    for box in range(BOXES):
+    for round_ in range(BOXES):
         sample = low + (high - low) * _spread(rng, free)
         table = np.nan_to_num(np.array([t.distance(physical(sample)) for t in throws]), nan=np.inf)
         best = sample[np.argmin(table.mean(0))]
-        if box < BOXES - 1:
+        if round_ < BOXES - 1:
             reach = (high - low) / 4
             low, high = np.maximum(best - reach, ends[:, 0]), np.minimum(best + reach, ends[:, 1])
-        progress((box + 1) / BOXES, f"mean distance {table.mean(0).min():.2g}")
+        progress((round_ + 1) / BOXES, f"mean distance {table.mean(0).min():.2g}")
     values = physical(lowest(sample, table.mean(0), free, low, high))
     again = rng.integers(len(table), size=(DRAWS, len(table)))
     draws = physical(np.array([lowest(sample, table[k].mean(0), free, low, high) for k in again]))
     note = f"with which the flights of {len(throws)} throws foretell the rest best"
-    found = tuple(_parameter(axis, values[d], draws[:, d], len(throws), note) for d, axis in enumerate(told) if free[d])
+    box = np.stack([physical(low), physical(high)], -1)
+    found = tuple(_parameter(axis, values[d], draws[:, d], box[d], len(throws), note) for d, axis in enumerate(told) if free[d])
     return Shared(found, values, np.array([t.distance(values[None])[0] for t in throws]))
 
 
@@ -168,16 +169,18 @@ def lowest(sample: np.ndarray, cost: np.ndarray, free: np.ndarray, low: np.ndarr
     return np.clip(out, low, high)
 
 
-def _parameter(axis: Axis, value: float, draws: np.ndarray, throws: int, note: str) -> Parameter:
-    """Identified where the interval is narrow and ends within the range; a restitution of zero is no end.
+def _parameter(axis: Axis, value: float, draws: np.ndarray, box: np.ndarray, throws: int, note: str) -> Parameter:
+    """Identified where the interval is narrow and ends within the range and the last box (2,); a restitution of zero is no end.
 
     Percentiles of a bootstrap are too narrow for few throws: they are stretched as Student's t is (Hesterberg 2015).
     """
     from scipy.stats import t as student
 
     stretch = float(student.ppf(0.975, throws - 1)) / 1.96 * np.sqrt(throws / (throws - 1))
-    low, high = np.clip(value + stretch * (np.percentile(draws, [2.5, 97.5]) - value), axis.low, axis.high)
+    ends = np.percentile(draws, [2.5, 97.5])
+    cut = 0 < ends[0] <= box[0] or ends[1] >= box[1]  # the last box cuts the interval off
+    low, high = np.clip(value + stretch * (ends - value), axis.low, axis.high)
     narrow = (high - low) / 2 < (0.1 if axis.name == "restitution" else 0.25 * value)  # near zero there is no relative precision
     bound = high >= axis.high - 1e-9 or 0 < low <= axis.low + 1e-9
-    verdict = Verdict.AT_BOUND if bound else Verdict.IDENTIFIED if narrow else Verdict.WEAK
+    verdict = Verdict.AT_BOUND if bound else Verdict.IDENTIFIED if narrow and not cut else Verdict.WEAK
     return Parameter(axis.name, float(value), "1", [float(low), float(high)], verdict, axis.law, note)
