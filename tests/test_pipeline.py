@@ -17,6 +17,8 @@ from video2phys.types import Plane
 
 
 class Section:
+    capture_yaml: Path | None = None
+
     def __init__(self, **values: Any) -> None:
         self.values = values
 
@@ -63,6 +65,18 @@ def capture(tmp_path: Path) -> Path:
 
 def go(tmp_path: Path, capture: Path, config: Config, **which: str) -> dict[str, Any]:
     return pipeline.run_capture(capture, tmp_path / "run", config, "cpu", **which)
+
+
+def test_a_capture_yaml_elsewhere_counts_by_its_content(tmp_path: Path, capture: Path, counted: list[str]) -> None:
+    config, told = Config(), tmp_path / "told.yaml"
+    config.frames.capture_yaml = told  # type: ignore[attr-defined]
+    told.write_text("fps: 240")
+    go(tmp_path, capture, config)
+    go(tmp_path, capture, config)
+    assert counted == list(STAGE_NAMES)
+    told.write_text("fps: 120")
+    go(tmp_path, capture, config)
+    assert counted == 2 * list(STAGE_NAMES)
 
 
 def test_second_run_keeps_everything(tmp_path: Path, capture: Path, counted: list[str]) -> None:

@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 from video2phys import __version__
-from video2phys.errors import BadInput, V2PError
+from video2phys.errors import BadInput, Usage, V2PError
 from video2phys.terminal import print_result, progress_bars
 
 NOT_CONVERGED = 5
@@ -59,11 +59,13 @@ def _system(error: OSError) -> BadInput | None:
 
 app = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-CaptureArg = Annotated[Path, typer.Argument(help="Folder of video (or a video file).")]
+CaptureArg = Annotated[Path, typer.Argument(help="Folder of video or of a CSV of measured tracks, or one such file.")]
 RunArg = Annotated[Path, typer.Argument(help="Folder that `video2phys run` wrote.")]
 OutOption = Annotated[Path | None, typer.Option("-o", "--out", help="Run folder. Default: runs/NAME.")]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="YAML file of settings that differ from the defaults.")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="One setting, a.b=value. May be repeated.")]
+TracksOption = Annotated[Path | None, typer.Option("--tracks", help="CSV of measured tracks, in place of a capture.")]
+KeysOption = Annotated[Path | None, typer.Option("--capture", help="capture.yaml to read instead of the one in the capture.")]
 DeviceOption = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
@@ -88,6 +90,7 @@ def run(
     until: Annotated[str, typer.Option(help="Stop after this stage.")] = "twin",
     force: Annotated[str, typer.Option(help="Rerun this stage and what follows.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print which stages would run, and why.")] = False,
+    keys: KeysOption = None,
     device: DeviceOption = "auto",
     json_: JsonOption = False,
     quiet: QuietOption = False,
@@ -98,8 +101,13 @@ def run(
         raise BadInput(f"'{device}' is no device.", fix="Use auto, cpu or cuda.")
     from video2phys.config import resolve
 
-    settings = resolve(config, set_)
+    settings = resolve(config, _telling(keys, set_))
     _go(capture, out or _default_out(capture), settings, device, from_, until, force, dry_run, json_, quiet, verbose)
+
+
+def _telling(keys: Path | None, set_: list[str] | None) -> list[str]:
+    """--capture is a setting of the frames stage."""
+    return [*(set_ or []), *([f"frames.capture_yaml={json.dumps(str(keys.expanduser().resolve()))}"] if keys is not None else [])]
 
 
 def _default_out(capture: Path) -> Path:
@@ -146,7 +154,9 @@ def _placing(place: Path) -> Iterator[None]:
 
 def _stage_command(name: str, summary: str) -> None:
     def command(
-        target: Annotated[Path, typer.Argument(help="A run folder, or a capture.")],
+        target: Annotated[Path | None, typer.Argument(help="A run folder, or a capture.")] = None,
+        tracks: TracksOption = None,
+        keys: KeysOption = None,
         out: OutOption = None,
         config: ConfigOption = None,
         set_: SetOption = None,
@@ -159,10 +169,14 @@ def _stage_command(name: str, summary: str) -> None:
         from video2phys.config import resolve
         from video2phys.run import Run
 
+        if (target is None) == (tracks is None):
+            raise Usage(f"`video2phys {name}` needs a run folder or a capture, or --tracks.", fix="Give one of them.")
+        target = tracks if target is None else target
+        assert target is not None  # one of the two
         known = (target / "run.json").is_file()
         place = target if known else out or _default_out(target)
         recorded = Run.open(place, None).record().get("config") if (place / "run.json").is_file() else None
-        settings = resolve(config, set_, start=recorded)
+        settings = resolve(config, _telling(keys, set_), start=recorded)
         _go(None if known else target, place, settings, device, "", name, name if force else "", False, json_, quiet, verbose)
 
     command.__doc__ = summary
@@ -231,7 +245,13 @@ def export(
     import shutil
 
     if run_folder.is_file():
-        _convert(run_folder, out, format_)
+        from video2phys.render.files.convert import convert
+
+        with _placing(out):
+            target, warnings = convert(run_folder, out, format_)
+        for warning in warnings:
+            typer.echo(f"warning: {warning}", err=True)
+        typer.echo(str(target))
         return
     from video2phys.run import Run
     from video2phys.types import Twin
@@ -251,23 +271,6 @@ def export(
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(twin.folder / path, target)
         typer.echo(str(target))
-
-
-def _convert(file: Path, out: Path, format_: str) -> None:
-    """One splat file to another format, in the folder `out`; what was dropped or changed is said on stderr."""
-    from video2phys.errors import guess
-    from video2phys.render.files.read import WRITERS, read_splats
-
-    if format_ not in WRITERS:
-        raise BadInput(f"a splat file is not turned into '{format_}'.", fix=guess(format_, list(WRITERS)))
-    splats, warnings = read_splats(file)
-    for warning in warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    target = out / f"{file.stem}.{format_}"
-    with _placing(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        WRITERS[format_](target, splats, {"source": file.name, "axes": "as in the source"})
-    typer.echo(str(target))
 
 
 @app.command()

@@ -13,6 +13,7 @@ from video2phys import types
 from video2phys.config import STAGE_NAMES
 from video2phys.context import Context
 from video2phys.errors import BadInput
+from video2phys.frames.capture import keys_file
 from video2phys.progress import Progress, silent
 from video2phys.run import CHANGED, Run, digest
 
@@ -60,12 +61,13 @@ def plan(run: Run, config: Any, device: str, *, start: str = "", until: str = "t
     for name in filter(None, (start, until, force)):
         if name not in STAGES:
             raise BadInput(f"'{name}' is no stage.", fix=f"Stages: {', '.join(STAGES)}.")
+    told = config.frames.capture_yaml or (keys_file(run.capture) if run.capture.is_file() else None)
     prints: dict[str, str] = {}
     steps: list[Step] = []
     stale = ""
     for name, stage in STAGES.items():
         section = getattr(config, name).model_dump(mode="json")
-        source = [run.capture_digest()] if not stage.needs else [prints[need] for need in stage.needs]
+        source = [run.capture_digest(told)] if not stage.needs else [prints[need] for need in stage.needs]
         prints[name] = digest(name, stage.version, section, config.seed, device, source)
         why = run.why_stale(name, prints[name])
         if why and start and STAGE_NAMES.index(name) < STAGE_NAMES.index(start):

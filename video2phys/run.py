@@ -83,12 +83,13 @@ class Run:
     def _old(self, name: str) -> Path:
         return self.folder / f".{name}.old"
 
-    def capture_digest(self) -> str:
-        """Fingerprint of every file of the capture, by content."""
+    def capture_digest(self, told: Path | None = None) -> str:
+        """Fingerprint of every file of the capture, by content, and of a capture.yaml outside it that counts for it."""
         if not self._digest:
             files = sorted(p for p in self.capture.rglob("*") if p.is_file()) if self.capture.is_dir() else [self.capture]
             files = [p for p in files if self.folder not in p.parents]
-            self._digest = digest([(str(p.relative_to(self.capture.parent)), _hash(p)) for p in files])
+            named = [(str(p.relative_to(self.capture.parent)), _hash(p)) for p in files]
+            self._digest = digest([*named, ("capture.yaml", _hash(told))] if told is not None and told.is_file() else named)
         return self._digest
 
     def describe(self, config: Any, asked: str, device: str) -> None:

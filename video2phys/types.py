@@ -156,7 +156,8 @@ class About:
     density: float | None = None  # [kg/m^3]
     model: str | None = None  # rigid | elastic | ...; None = choose
     unit: LengthUnit = "m"  # of every length in the artefacts of this run
-    scale: Literal["given", "size", "gravity", "unknown"] = "given"  # where px/m comes from; "gravity" = still to be fitted
+    scale: Literal["given", "size", "gravity", "unknown", "measured"] = "given"  # where px/m comes from; "gravity" = still to be fitted,
+    # "measured" = lengths were measured in metres and no picture stands between: a pixel is then a unit of display
     px_per_m: float | None = None  # planar cameras with a known scale
     px_per_m_sigma: float = 0.0
 
@@ -167,7 +168,7 @@ class Frames:
 
     folder: Path  # where the files of the views lie; set on load
     time: np.ndarray  # [s] (T,) since the first frame kept
-    views: tuple[View, ...]  # () for a capture of something at rest
+    views: tuple[View, ...]  # () for a capture of something at rest, and for tracks measured in space
     scan: tuple[View, ...]  # stills of the object in its pose of frame 0; one image each, without masks where none are given
     objects: int
     about: About
@@ -176,6 +177,7 @@ class Frames:
     warnings: tuple[str, ...] = ()
     points: np.ndarray | None = None  # [length unit] (N, 3) sparse points of the scan, where its cameras were found or checked
     points_colour: np.ndarray | None = None  # (N, 3) uint8
+    tracks: StateTrack | None = None  # a capture of measured tracks: the motion itself, and no pictures
 
     def __post_init__(self) -> None:
         check(self, time=("T",), points=("N", 3), points_colour=("N", 3))

@@ -120,6 +120,7 @@ class Capture(_Part):
 
     video: str | None = None
     videos: dict[str, str] | None = None
+    tracks: str | None = None  # CSV file of measured tracks, instead of video
     fps: Positive | None = None  # true rate, when the container is wrong
     frames: Annotated[Count, Field(ge=2)] | None = None  # use this many, from the first
     objects: Annotated[Count, Field(ge=1)] = 1
@@ -134,26 +135,34 @@ class Capture(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Capture:
-        if self.video is not None and self.videos is not None:
-            raise ValueError("has video and videos; keep one of them")
+        told = [name for name in ("video", "videos", "tracks") if getattr(self, name) is not None]
+        if len(told) > 1:
+            raise ValueError(f"has {' and '.join(told)}; keep one of them")
         if self.camera is not None and self.cameras is not None:
             raise ValueError("has camera and cameras; keep one of them")
         return self
 
 
-def read(capture: Path) -> Capture:
-    """capture.yaml of a folder, or the defaults where there is none. Raises BadInput in one line with a remedy.
+def read(capture: Path, instead: Path | None = None) -> Capture:
+    """capture.yaml of a folder, or `instead` of it, or the defaults where there is none. Raises BadInput in one line with a remedy.
 
-    For the path of a video file, the capture.yaml beside it counts when it names that file.
+    For the path of one file, the capture.yaml beside it counts when it names that file, or when it names none and the file holds tracks.
     """
-    if capture.is_file():
-        beside = read(capture.parent)
-        return beside if beside.video == capture.name else Capture()
-    return _parse(capture)
+    if instead is not None or not capture.is_file():
+        return _parse(instead or keys_file(capture))
+    beside = _parse(keys_file(capture))
+    named = beside.video or beside.tracks
+    tracked = capture.suffix.lower() == ".csv" and named is None and beside.videos is None
+    return beside if named == capture.name or tracked else Capture()
 
 
-def _parse(folder: Path) -> Capture:
-    file = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+def keys_file(capture: Path) -> Path | None:
+    """The capture.yaml in a folder, or beside a file."""
+    folder = capture.parent if capture.is_file() else capture
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def _parse(file: Path | None) -> Capture:
     if file is None:
         return Capture()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +13,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    capture_yaml: Path | None = Field(None, description="capture.yaml to read instead of the one in the capture.")
     max_pixels: int = Field(1280 * 720, ge=1024, description="Larger pictures are made smaller to this many pixels; the aspect is kept.")
     max_frames: int = Field(1500, ge=2, description="Frames read from each view, counted from `start`.")
     start: float = Field(0.0, ge=0, description="First moment used [s], on the corrected clock.")

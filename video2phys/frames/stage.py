@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.frames import cameras, capture, masks, scale, still
+from video2phys.frames import cameras, capture, masks, scale, still, tracks
 from video2phys.frames.about import about, up_axis
 from video2phys.frames.layouts.recognise import recognise
 from video2phys.frames.read import read, stills
@@ -17,11 +17,11 @@ from video2phys.types import Camera, Frames, View
 
 
 def run(folder: Path, settings: Settings, context: Context) -> Frames:
-    """Read the capture at `folder` (or one video file) and write its pictures and masks into context.folder.
+    """Read the capture at `folder` (or one file of video or tracks) and write its pictures and masks into context.folder.
 
     Raises BadInput, with a remedy, for anything that is not a capture of a moving object.
     """
-    keys = capture.read(folder)
+    keys = capture.read(folder, settings.capture_yaml)
     turns: list[np.ndarray | None] = []
 
     def up(usual: str) -> np.ndarray | None:
@@ -29,6 +29,8 @@ def run(folder: Path, settings: Settings, context: Context) -> Frames:
         return turns[-1]
 
     layout = recognise(folder, keys, up)
+    if layout.tracks is not None:
+        return tracks.run(layout, layout.tracks, keys, settings, context)
     if not layout.sources:
         return still.run(layout, keys, settings, context)
     clips, notes, warnings = read(layout, keys, settings, context.folder, _part(context.progress, 0.0, 0.5))

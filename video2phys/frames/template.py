@@ -3,6 +3,7 @@
 TEMPLATE = """\
 # Everything here is optional: it tells what pixels cannot. docs/formats.md explains every key.
 # video: video.mp4                # or videos: {cam00: a.mp4, cam01: b.mp4}
+# tracks: motion.csv              # measured tracks instead of video
 # fps: 240                        # true frame rate, when the file says otherwise (slow motion)
 # camera: {mode: planar, px_per_m: 460}     # motion parallel to the picture, scale known
 # camera: {mode: planar, scale: gravity}    # ... scale from free fall

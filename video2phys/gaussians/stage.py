@@ -1,4 +1,4 @@
-"""Reconstruct each object: from several views by hull and training, from photographs without masks as a scene, from one view as a solid."""
+"""Reconstruct each object: several views by hull and training, photographs without masks as a scene, one view or a track as a solid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def run(frames: Frames, settings: Settings, context: Context) -> Gaussians:
 
 
 def way(frames: Frames) -> str:
-    """Which module reconstructs: scene, several or primitive."""
+    """Which module reconstructs: standin, scene, several or primitive."""
+    if frames.tracks is not None:
+        return "standin"
     if frames.scan:
         return "several" if frames.scan[0].masks else "scene"
     return "several" if len(frames.views) > 1 and frames.views[0].camera.model == "perspective" else "primitive"

@@ -74,13 +74,17 @@ def law(phase: Phase, scale: Scale, gravity: float, focal: float) -> Law:
 
 
 def half_size(frames: Frames) -> np.ndarray:
-    """[px] (2,) half of the picture's width and height."""
+    """[px] (2,) half of the picture's width and height; infinite for measured tracks, which enter through no border."""
+    if frames.tracks is not None:
+        return np.full(2, np.inf)
     return 0.5 * np.array([frames.views[0].camera.width, frames.views[0].camera.height])
 
 
 def usual_focal(frames: Frames) -> float:
-    """[px] focal length of a usual lens: as long as the picture's longer side."""
-    return 2 * float(half_size(frames).max())
+    """[px] focal length of a usual lens: as long as the picture's longer side. Lengths that were measured have no perspective."""
+    if frames.about.scale == "measured":
+        return np.inf
+    return float(max(frames.views[0].camera.width, frames.views[0].camera.height))
 
 
 def seen(path: np.ndarray, turns: np.ndarray, focal: float) -> np.ndarray:

@@ -53,10 +53,13 @@ def result(frames: Frames, states: StateTrack, found: Found) -> Parameters:
     if fit.rejected.any():
         notes.append(f"{int(fit.rejected.sum())} of {len(window.frames)} frames set aside as outliers of the fit")
     pixels = None if found.scale.known else next((p.value for p in found.parameters if p.name == "px_per_m"), None)
+    shown = found.parameters
+    if frames.about.scale == "measured":  # then a pixel is only a unit
+        shown = tuple(p for p in shown if p.name not in ("px_per_m", "acceleration_px"))
     return Parameters(
         model="rigid",
         status=fit.estimate.status,
-        parameters=(*found.parameters, known or unknown),
+        parameters=(*shown, known or unknown),
         time=states.time,
         train=train,
         heldout=heldout,

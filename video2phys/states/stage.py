@@ -14,6 +14,10 @@ from video2phys.types import Frames, Gaussians, Seen, StateTrack
 
 def run(frames: Frames, gaussians: Gaussians, settings: Settings, context: Context) -> StateTrack:
     """Frames and the reconstruction to a StateTrack of the chosen kind. Raises BadInput where the object is nowhere whole."""
+    if frames.tracks is not None:
+        if settings.kind not in ("auto", frames.tracks.kind):
+            raise BadInput(f"the tracks measure states of kind {frames.tracks.kind}.", fix="Leave states.kind at auto for measured tracks.")
+        return frames.tracks
     if not frames.views:
         raise BadInput("the capture shows something at rest: there is no motion to measure.", fix="Stop before it, with --until gaussians.")
     kind = choose(frames, settings)

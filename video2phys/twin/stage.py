@@ -125,6 +125,8 @@ def _film(
     frames: Frames, gaussians: Gaussians, states: StateTrack, parameters: Parameters, settings: Settings, context: Context, made: _Made
 ) -> report.Film | None:
     """overlay.mp4 and the contact sheet; None when no frame has a picture."""
+    if frames.tracks is not None:
+        return None
     views = overlay.best_views(frames)[: settings.video_views]
     index = overlay.drawable(frames, views, settings.video_frames)
     if not index:

@@ -113,9 +113,10 @@ def _tile(p: Parameter) -> dict[str, str]:
 def in_words(frames: Frames, states: StateTrack, parameters: Parameters, topology: Topology) -> list[str]:
     """A paragraph of plain sentences: what was seen, how well it is explained, what is and what is not known."""
     seen, total = int(states.valid.any(1).sum()), len(frames.time)
-    views = "one camera" if len(frames.views) == 1 else f"{len(frames.views)} cameras"
+    views = "video from " + ("one camera" if len(frames.views) == 1 else f"{len(frames.views)} cameras")
+    views = views if frames.tracks is None else "measured tracks"
     many = "The object was" if frames.objects == 1 else f"{frames.objects} objects were"
-    out = [f"{many} followed in {seen} of {total} frames, {frames.time[-1] - frames.time[0]:.2f} s of video from {views}."]
+    out = [f"{many} followed in {seen} of {total} frames, {frames.time[-1] - frames.time[0]:.2f} s of {views}."]
     if parameters.status is not Status.CONVERGED:
         out.append(f"The fit did not converge: {parameters.status.value}.")
     fit = _fit(parameters)
@@ -138,14 +139,15 @@ def in_words(frames: Frames, states: StateTrack, parameters: Parameters, topolog
 
 
 def _fit(parameters: Parameters) -> str:
-    train, heldout = parameters.residual.get("train_px"), parameters.residual.get("heldout_px")
-    if train is None or not np.isfinite(train):
+    unit = next((u for u in ("px", "m") if np.isfinite(parameters.residual.get(f"train_{u}", np.nan))), None)
+    if unit is None:
         return ""
+    train, heldout = (parameters.residual.get(f"{part}_{unit}") for part in ("train", "heldout"))
     article = "An" if parameters.model[0] in "aeiou" else "A"
     count = int(parameters.train.sum())
-    text = f"{article} {parameters.model} model follows the motion to {train:.2g} px in the {count} frames it was fitted to"
+    text = f"{article} {parameters.model} model follows the motion to {train:.2g} {unit} in the {count} frames it was fitted to"
     if heldout is not None and np.isfinite(heldout):
-        text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {heldout:.2g} px"
+        text += f", and predicts the {int(parameters.heldout.sum())} frames it never saw to {heldout:.2g} {unit}"
     return text + "."
 
 

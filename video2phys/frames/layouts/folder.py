@@ -22,6 +22,10 @@ def holds_video(capture: Path) -> bool:
     return bool(_videos(capture))
 
 
+def holds_pictures(capture: Path) -> bool:
+    return bool(_sequences(capture))
+
+
 def single(file: Path, keys: Capture, up: np.ndarray | None) -> Layout:
     """A path to one video file instead of a folder."""
     source = Source(file.stem, video=file, lens=_lens(keys.camera, up))

@@ -11,7 +11,7 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.frames.capture import Capture
-from video2phys.frames.layouts import colmap, folder, nerfstudio, pacnerf
+from video2phys.frames.layouts import colmap, folder, nerfstudio, pacnerf, tracks
 from video2phys.frames.layouts.source import Layout
 
 FOREIGN = {  # a file that betrays a layout which is not read, and its name
@@ -23,7 +23,7 @@ FOREIGN = {  # a file that betrays a layout which is not read, and its name
 
 
 def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
-    """The layout of `capture`, a folder or one video file. `up` gives the turn to z up for a layout's own up axis.
+    """The layout of `capture`, a folder, one video file or one file of tracks. `up` gives the turn to z up for a layout's own up axis.
 
     Raises BadInput for a folder that holds nothing to read, or a layout that is known and not read.
     """
@@ -38,6 +38,8 @@ def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | Non
 
 
 def _read(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
+    if (table := tracks.find(capture, keys)) is not None:
+        return tracks.read(table)
     if capture.is_file():
         return folder.single(capture, keys, up("z"))
     if (capture / "transforms.json").is_file():

@@ -39,6 +39,18 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Tracks:
+    """Measured tracks as a file gives them: T instants of O objects."""
+
+    file: Path
+    time: np.ndarray | None  # [s] (T,); None = only frames are numbered
+    frame: np.ndarray | None  # (T,)
+    objects: tuple[str, ...]  # names
+    # (T, O) each, NaN = not seen: u, v [px] | x, y, z [m] | angle [rad] | qw, qx, qy, qz | sigma [px or m] | turn_sigma [rad]
+    columns: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
 class Layout:
     """A capture as its files describe it."""
 
@@ -51,6 +63,7 @@ class Layout:
     metric: bool = True  # whether the world is upright and in metres, as far as the layout tells
     points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
     points_colour: np.ndarray | None = None  # (N, 3) uint8
+    tracks: Tracks | None = None  # instead of pictures
 
 
 def is_video(file: Path) -> bool:
