@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from planar_truth import G, integrate, slide
-from spatial_truth import Thrown, path
+from synthetic.planar import G, integrate, slide
+from synthetic.spatial import Thrown, path
 from typer.testing import CliRunner
 
 from video2phys import cli
