@@ -11,6 +11,9 @@ quantity, a prime for values after the step, r = x_i - x_p and D = 4 / dx^2:
                         xbar += sum_i grad w (Pbar . (q + A r) + mbar m + Nbar j) - A^T qbar
     particles           Fbar, Cbar and those of the constants from Ebar and taubar by the law
 
+Grains keep k (v_p - sum w b_i): vbar += k vbar', bbar_i = -k sum w vbar', xbar -= k sum grad w b_i . vbar', and b's momentum is that above
+without forces.
+
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
 # pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
@@ -67,7 +70,8 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
         dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
-        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors, d_C: t.matrices, d_F: t.matrices,
+        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors, d_C: t.matrices,
+        d_F: t.matrices,
         d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity, d_offset: t.per_member,
         d_friction: t.per_member,
     ):  # fmt: skip

@@ -10,8 +10,8 @@ D = 4 / dx^2 and weights w_ip of the positions at the start of the step:
 
 Every transfer takes from the motion what varies within a cell, so that shear flow is damped as by a viscosity of some hundredths
 rho dx^2 / dt: sand, which has none, would stand or creep where it should flow, the more so the smaller the step. Grains therefore keep
-the rest, as in FLIP, for a time: v = sum w u_i + exp(-dt / T) (v_p - sum w b_i), b_i the grid's velocities before forces, T = sqrt(dx / FALL)
-(Fei et al. 2021, "Revisiting integration in the material point method", AFLIP; positions move with the grid alone).
+the rest, as in FLIP, for a time: v = sum w u_i + exp(-dt / T) (v_p - sum w b_i), b_i the grid's velocities before forces, and
+T = sqrt(dx / FALL) (Fei et al. 2021, "Revisiting integration in the material point method", AFLIP; positions move with the grid alone).
 
 Contact with a plane: a particle is a ball that touches when its surface, half its width from its centre, passes the
 plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) V_p / width^2 * depth. V_p is the volume that bears stress:
