@@ -70,10 +70,9 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
         dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
-        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors, d_C: t.matrices,
-        d_F: t.matrices,
-        d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity, d_offset: t.per_member,
-        d_friction: t.per_member,
+        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors,
+        d_C: t.matrices, d_F: t.matrices, d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity,
+        d_offset: t.per_member, d_friction: t.per_member,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
