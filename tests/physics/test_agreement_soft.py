@@ -39,7 +39,7 @@ def half_period(x: np.ndarray) -> tuple[float, float]:
 @pytest.fixture(scope="module")
 def reference() -> tuple[float, float]:
     """Finite elements, ten along an edge."""
-    node, element = hexahedra((10, 10, 10), (SIDE,) * 3)
+    node, element = hexahedra((10, 10, 10), (SIDE, SIDE, SIDE))
     scene = elements.build(node - SIDE / 2, element)
     params = elements.Params.of(scene, youngs_modulus=E, poisson_ratio=NU, density=RHO, gravity=(0, 0, 0))
     state = elements.start(scene, velocity=thrown(scene.node))
@@ -64,7 +64,7 @@ def ring(simulator: str, count: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("simulator", ["mpm", "lagrangian"])
 def test_a_soft_cube_vibrates_alike(simulator, reference):
-    """A cube is no bar: modes along and across mix. Grid nodes outside the body carry some of its mass, and matter seems so much the larger:
+    """A cube is no bar: modes along and across mix. Grid nodes outside the body carry some of its mass, and it seems so much the larger:
     periods are longer by a share of cell over side, and tend to those of finite elements."""
     coarse, fine = (ring(simulator, count) for count in (8, 14))
     gaps = [found[0] / reference[0] - 1 for found in (coarse, fine)]
