@@ -33,7 +33,7 @@ def half_period(x: np.ndarray) -> tuple[float, float]:
     shape = np.sin(np.pi * x[0, :, 0] / SIDE)
     mode = (x[..., 0] - x[0, :, 0]) @ shape / (shape @ shape)
     k = np.flatnonzero((mode[1:-1] < 0) & (mode[2:] >= 0))[0] + 1
-    return TIME[k] - mode[k] * (TIME[k + 1] - TIME[k]) / (mode[k + 1] - mode[k]), np.abs(mode[:k]).max()
+    return float(TIME[k] - mode[k] * (TIME[k + 1] - TIME[k]) / (mode[k + 1] - mode[k])), float(np.abs(mode[:k]).max())
 
 
 @pytest.fixture(scope="module")
