@@ -96,7 +96,7 @@ def test_overstress_decays_exponentially():
 
 @pytest.mark.parametrize("degrees", [15, 30, 45])
 def test_sand_yields_on_the_cone_of_mohr_and_coulomb(degrees):
-    """In triaxial compression s1 / s3 = (1 + sin phi) / (1 - sin phi); volume is kept; tension leaves no stress."""
+    """In triaxial compression s1 / s3 = (1 + sin phi) / (1 - sin phi); volume is kept; tension leaves no stress and no shape."""
     strength, sin = float(sand_strength(np.radians(degrees))[0]), np.sin(np.radians(degrees))
     F = stretched(-0.03, 0.008, 0.008)
     kept, tau = settle("Drucker-Prager", F, strength)
@@ -104,7 +104,14 @@ def test_sand_yields_on_the_cone_of_mohr_and_coulomb(degrees):
     assert s[0] / s[2] == pytest.approx((1 + sin) / (1 - sin), rel=1e-9)
     assert np.linalg.det(kept) == pytest.approx(np.linalg.det(F), rel=1e-12)
     kept, tau = settle("Drucker-Prager", stretched(0.01, -0.002, 0.0), strength)
-    assert np.abs(tau).max() < 1e-9 * E and np.abs(kept @ kept.T - np.eye(3)).max() < 1e-12
+    assert np.abs(tau).max() < 1e-9 * E and np.abs(kept @ kept.T - np.exp(2 / 3 * 0.008) * np.eye(3)).max() < 1e-12
+
+
+def test_sand_that_came_apart_bears_nothing_until_it_is_as_dense_as_before():
+    kept, _ = settle("Drucker-Prager", stretched(0.03, 0.02, 0.01), 0.3)
+    for squeeze, borne in ((-0.059, False), (-0.061, True)):
+        tau = settle("Drucker-Prager", stretched(squeeze, 0, 0) @ kept, 0.3)[1]
+        assert np.trace(tau) / 3 == pytest.approx((LAM + 2 / 3 * MU) * (0.06 + squeeze) if borne else 0, rel=1e-6, abs=1e-6)
 
 
 def test_a_fluid_bears_pressure_and_rates_only():

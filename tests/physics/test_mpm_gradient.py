@@ -107,7 +107,7 @@ def test_one_step_deformed(law, F):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("friction", [0.0, 0.2, 1e6])
+@pytest.mark.parametrize("friction", [0.0, 0.22, 1e6])  # with 0.2 a node of sand begins to slip within the difference
 def test_contact(law, friction):
     """Through an impact on the tilted plane: slipping, mixed, and sticking."""
     scene = body(law)

@@ -1,15 +1,17 @@
 """Logarithmic (Hencky) elasticity with plastic flow, as Taichi functions: F = U diag(s) V^T, e = log s, E = U diag(exp e') V^T.
 
-Elastic strain after the flow, with t = tr(e), dev = e - t / 3, d = |dev|:
+What goes on after the flow, and its stress, with t = tr(e), dev = e - t / 3, d = |dev|:
 
-    e' = t' / 3 + k dev,   tau = U diag(2 mu e' + lam t') U^T
+    e' = t / 3 + k dev,   tau = U diag(2 mu k dev + (lam + 2 mu / 3) b t) U^T
 
-Hencky         k = 1, t' = t
+Hencky         k = b = 1
 von Mises      k d = d - w (d - r), r = sqrt(2/3) strength / (2 mu), where d > r; w = 2 mu dt / (2 mu dt + viscosity), so that a
                viscosity of zero is rate-independent and any other flows after Perzyna (1966), the overstress 2 mu d - 2 mu r = viscosity
                times the rate of dev. `strength` is the yield stress in uniaxial tension [Pa] (Simo and Hughes 1998, box 3.1).
-Drucker-Prager k d = -c t strength where d > -c t strength, c = 1 + 3 lam / (2 mu), and e' = 0 where t >= 0: sand bears no tension.
-               `strength` is alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi)) of the angle of friction phi (Klar et al. 2016).
+Drucker-Prager k d = -c t strength where d > -c t strength, c = 1 + 3 lam / (2 mu), and k = b = 0 where t >= 0: sand bears no tension.
+               `strength` is alpha = sqrt(2/3) 2 sin(phi) / (3 - sin(phi)) of the angle of friction phi (Klar et al. 2016). Matter that came
+               apart bears pressure again only when it is as dense as at rest: its expansion t stays in E (Tampubolon et al. 2017,
+               "Multi-species simulation of porous sand and water mixtures", carry the same number beside E).
 
 Derivatives need the quotients (g_i - g_j) / (s_i - s_j) of g = exp(e'). As e'_i - e'_j = k (log s_i - log s_j), they are k times the
 quotient of exp by e' times that of log by s, both written as series where stretches are near: equal stretches are no special case.
@@ -36,8 +38,8 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
 
     @ti.func
     def slip(t: real, d: real, m: vec4, dt: real):
-        """(flows, t'/t, k, k's derivatives by t, by d, and by m)."""
-        flows, kept, k, by_t, by_d, by_m = False, ti.cast(1, real), ti.cast(1, real), ti.cast(0, real), ti.cast(0, real), vec4(0)
+        """(flows, b, k, k's derivatives by t, by d, and by m)."""
+        flows, borne, k, by_t, by_d, by_m = False, ti.cast(1, real), ti.cast(1, real), ti.cast(0, real), ti.cast(0, real), vec4(0)
         if ti.static(law == "von Mises"):
             root = ti.sqrt(ti.cast(2, real) / 3)  # |dev tau| of a uniaxial stress of one
             q, r = 2 * m[0] * d, root * m[2]
@@ -52,13 +54,13 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
             c = 1 + 1.5 * m[1] / m[0]
             if t >= 0:
                 flows = True
-                kept, k = 0, 0
+                borne, k = 0, 0
             elif d > -c * t * m[2]:
                 flows = True
                 k = -c * t * m[2] / d
                 by_t, by_d = k / t, -k / d
                 by_m = vec4(-1.5 * k / c * m[1] / (m[0] * m[0]), 1.5 * k / (c * m[0]), -c * t / d, 0)
-        return flows, kept, k, by_t, by_d, by_m
+        return flows, borne, k, by_t, by_d, by_m
 
     @ti.func
     def strains(s: vec3):
@@ -71,12 +73,11 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
     def settle(F: mat3, m: vec4, dt: real):
         U, s, V = signed_svd(F)
         t, dev, d = strains(s)
-        flows, kept, k, _, _, _ = slip(t, d, m, dt)
-        e = kept * t / 3 + k * dev
+        flows, borne, k, _, _, _ = slip(t, d, m, dt)
         E = F
         if flows:
-            E = U @ diagonal(ti.exp(e)) @ V.transpose()
-        return E, U @ diagonal(2 * m[0] * e + m[1] * kept * t) @ U.transpose()
+            E = U @ diagonal(ti.exp(t / 3 + k * dev)) @ V.transpose()
+        return E, U @ diagonal(2 * m[0] * k * dev + (m[1] + 2 * m[0] / 3) * borne * t) @ U.transpose()
 
     @ti.func
     def log_quotient(a: real, b: real):
@@ -98,16 +99,17 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
     def pullback(F: mat3, m: vec4, dt: real, d_E: mat3, T: mat3):
         U, s, V = signed_svd(F)
         t, dev, d = strains(s)
-        _, kept, k, by_t, by_d, by_m = slip(t, d, m, dt)
-        e = kept * t / 3 + k * dev
+        _, borne, k, by_t, by_d, by_m = slip(t, d, m, dt)
+        e = t / 3 + k * dev
         g = ti.exp(e)
         N, M = U.transpose() @ d_E @ V, U.transpose() @ T @ U
         trace = M.trace()
-        a = vec3(0)
+        a, mean = vec3(0), borne * (m[1] + 2 * m[0] / 3) * trace
         for i in ti.static(range(3)):
-            a[i] = N[i, i] * g[i] + 2 * m[0] * M[i, i] + m[1] * trace
+            a[i] = N[i, i] * g[i] + 2 * m[0] * M[i, i]
+            mean += N[i, i] * g[i] / 3
         A = a.dot(dev)
-        by_e = (kept - k) * a.sum() / 3 + k * a + A * (by_t + by_d * dev / ti.select(d > 0, d, 1))
+        by_e = mean + k * (a - a.sum() / 3) + A * (by_t + by_d * dev / ti.select(d > 0, d, 1))
         D = diagonal(by_e / s)
         for i, j in ti.static(((0, 1), (0, 2), (1, 2))):
             across = k * log_quotient(s[i], s[j])
@@ -118,8 +120,8 @@ def flow(real_name: str, law: Law) -> SimpleNamespace:
             D[j, i] = even - odd + turn * s[i]
         d_m = A * by_m
         for i in ti.static(range(3)):
-            d_m[0] += 2 * M[i, i] * e[i]
-        d_m[1] += kept * t * trace
+            d_m[0] += 2 * M[i, i] * (k * dev[i] + borne * t / 3)
+        d_m[1] += borne * t * trace
         return U @ D @ V.transpose(), d_m
 
     return SimpleNamespace(settle=settle, pullback=pullback)

@@ -29,7 +29,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
         dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
-        failed: t.ints, stride: ti.i32,
+        before: t.grid, failed: t.ints, stride: ti.i32,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -44,34 +44,42 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                     if failed[b] == 0:
                         f.to_grid(
                             b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, normal[0], offset[b], elastic, stress,
-                            grid, push, False,
+                            grid, push, before, False,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             g = grid[b, c]
                             if g[3] > 0:
                                 u = f.velocity(g, push[b, c], dt[b], gravity[b], normal[0], friction[b])
                                 grid[b, c] = t.vec4(u[0], u[1], u[2], g[3])
+                                if ti.static(f.keeps):
+                                    before[b, c] = before[b, c] / g[3]
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
                             wz = f.line_weights(fx[2])
                             o = base - lo
-                            new_v, new_C = vec3(0), mat3(0)
+                            new_v, new_C, old_v = vec3(0), mat3(0), vec3(0)
                             for i, k in ti.static(ti.ndrange(3, 3)):
                                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                                line, slope = vec3(0), vec3(0)
+                                line, slope, was = vec3(0), vec3(0), vec3(0)
                                 for m in ti.static(range(3)):
                                     g = grid[b, c + m]
                                     u = wz[m] * vec3(g[0], g[1], g[2])
                                     line += u
                                     slope += m * u
+                                    if ti.static(f.keeps):
+                                        a = before[b, c + m]
+                                        was += wz[m] * vec3(a[0], a[1], a[2])
                                 wt = f.weight(i - fx[0]) * f.weight(k - fx[1])
+                                old_v += wt * was
                                 line *= wt
                                 new_v += line
                                 new_C += line.outer_product(vec3(i, k, 0)) + wt * slope.outer_product(vec3(0, 0, 1))
                             new_C = 4 * inv * (new_C - new_v.outer_product(fx))
                             n = s + stride
                             x[b, n, p] = x[b, s, p] + dt[b] * new_v
+                            if ti.static(f.keeps):
+                                new_v += f.kept(dt[b], dx) * (v[b, s, p] - old_v)
                             v[b, n, p] = new_v
                             C[b, n, p] = new_C
                             E = F[b, s, p]

@@ -53,6 +53,7 @@ def differentiable(
         tape.failed[:] = a.failed
         forward, reverse = advance(scene.precision, scene.law), retreat(scene.precision, scene.law)
         moved, d_grid, d_push = np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes), real)
+        d_before = np.zeros_like(tape.scratch[-1])
         d_state = tuple(np.zeros_like(s) for s in checkpoints[0])
         d_mass, d_volume, d_matter = np.zeros_like(tape.matter[0]), np.zeros_like(tape.matter[0]), np.zeros((batch, 4), real)
         d_gravity, d_offset, d_friction = np.zeros((batch, 3), real), np.zeros(batch, real), np.zeros(batch, real)
@@ -69,7 +70,7 @@ def differentiable(
             dt = np.ascontiguousarray((time[k + 1] - time[k]) / count[k], real)
             common = (*tape.state, *tape.matter, *tape.law, dt, count[k], scene.cell, *tape.scratch, tape.failed)
             forward(*common, 1)
-            reverse(*common, moved, d_grid, d_push, *d_state, d_mass, d_volume, d_matter, d_gravity, d_offset, d_friction)
+            reverse(*common, moved, d_grid, d_push, d_before, *d_state, d_mass, d_volume, d_matter, d_gravity, d_offset, d_friction)
         seed(0)
         volume = scene.volume * params.size[:, None] ** 3
         found = Gradient(

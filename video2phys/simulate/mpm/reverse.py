@@ -11,6 +11,9 @@ quantity, a prime for values after the step, r = x_i - x_p and D = 4 / dx^2:
                         xbar += sum_i grad w (Pbar . (q + A r) + mbar m + Nbar j) - A^T qbar
     particles           Fbar, Cbar and those of the constants from Ebar and taubar by the law
 
+Grains keep k (v_p - sum w b_i): vbar += k vbar', bbar_i = -k sum w vbar', xbar -= k sum grad w b_i . vbar', and b's momentum is that above
+without forces.
+
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
 # pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
@@ -66,10 +69,10 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
-        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, failed: t.ints,
-        moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_x: t.vectors, d_v: t.vectors, d_C: t.matrices, d_F: t.matrices,
-        d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity, d_offset: t.per_member,
-        d_friction: t.per_member,
+        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
+        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors,
+        d_C: t.matrices, d_F: t.matrices, d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity,
+        d_offset: t.per_member, d_friction: t.per_member,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -77,14 +80,14 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                 b = q // MIN_CHUNK
                 inv = 1 / dx
                 D = 4 * inv * inv
-                up = normal[0]
+                up, kept = normal[0], f.kept(dt[b], dx)
                 for back in range(steps[b]):
                     s = steps[b] - 1 - back
                     lo, size = f.box(x, b, s, inv)
                     if failed[b] == 0:
                         f.to_grid(
                             b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, up, offset[b], elastic, stress, grid,
-                            push, True,
+                            push, before, True,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
                             d_grid[b, c] = vec4(0)
@@ -92,6 +95,9 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             if g[3] > 0:
                                 u = f.velocity(g, push[b, c], dt[b], gravity[b], up, friction[b])
                                 moved[b, c] = vec4(u[0], u[1], u[2], 0)
+                                if ti.static(f.keeps):
+                                    before[b, c] = before[b, c] / g[3]
+                                    d_before[b, c] = vec4(0)
 
                         # grid to particle, transposed
                         for p in range(x.shape[2]):
@@ -101,7 +107,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             new_C = d_C[b, p] + dt[b] * (d_F[b, p] @ elastic[b, p].transpose())
                             d_F[b, p] = d_F[b, p] + dt[b] * (C[b, s + 1, p].transpose() @ d_F[b, p])
                             new_v = d_v[b, p] + dt[b] * d_x[b, p]
-                            along = vec3(0)
+                            along, carried = vec3(0), vec3(0)
                             for i, k, m in ti.ndrange(3, 3, 3):
                                 d = vec3(i, k, m) - fx
                                 w, slope = (
@@ -113,10 +119,16 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                 d_u = w[0] * w[1] * w[2] * value
                                 d_grid[b, c] = d_grid[b, c] + vec4(d_u[0], d_u[1], d_u[2], 0)
                                 g = moved[b, c]
-                                along += vec3(g[0], g[1], g[2]).dot(value) * vec3(
-                                    slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2]
-                                )
-                            d_x[b, p] = d_x[b, p] + inv * along - D * (new_C.transpose() @ v[b, s + 1, p])
+                                u = vec3(g[0], g[1], g[2])
+                                along_w = u.dot(value)
+                                carried += w[0] * w[1] * w[2] * u
+                                if ti.static(f.keeps):
+                                    g, rest = before[b, c], kept * d_v[b, p]
+                                    along_w -= vec3(g[0], g[1], g[2]).dot(rest)
+                                    d_u = w[0] * w[1] * w[2] * rest
+                                    d_before[b, c] = d_before[b, c] - vec4(d_u[0], d_u[1], d_u[2], 0)
+                                along += along_w * vec3(slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2])
+                            d_x[b, p] = d_x[b, p] + inv * along - D * (new_C.transpose() @ carried)
 
                         # grid, transposed
                         sum_gravity, sum_friction = vec3(0), ti.cast(0, real)
@@ -127,6 +139,9 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                 d, d_N, by_gravity, by_friction = velocity_pullback(
                                     g, push[b, c], dt[b], gravity[b], up, friction[b], vec3(d[0], d[1], d[2])
                                 )
+                                if ti.static(f.keeps):
+                                    d_before[b, c] = d_before[b, c] / g[3]
+                                    d[3] -= d_before[b, c].dot(before[b, c])
                                 d_grid[b, c] = d
                                 d_push[b, c] = d_N
                                 sum_gravity += by_gravity
@@ -150,6 +165,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             j = ti.max(stiff * deep, 0)
                             momentum += j * up
                             by_q, by_A, by_mass, by_j, along = vec3(0), mat3(0), ti.cast(0, real), ti.cast(0, real), vec3(0)
+                            by_v, by_turn = vec3(0), mat3(0)  # of the momentum without forces
                             for i, k, m in ti.ndrange(3, 3, 3):
                                 d = vec3(i, k, m) - fx
                                 w, slope = (
@@ -164,18 +180,24 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                 by_A += wt * d_P.outer_product(r)
                                 by_mass += wt * g[3]
                                 by_j += wt * d_push[b, c]
-                                along += (d_P.dot(momentum + A @ r) + g[3] * own + d_push[b, c] * j) * vec3(
-                                    slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2]
-                                )
-                            d_x[b, p] = d_x[b, p] + inv * along - A.transpose() @ by_q
-                            d_v[b, p] = own * by_q
-                            d_mass[b, p] = d_mass[b, p] + by_mass + v[b, s, p].dot(by_q) + (C[b, s, p] * by_A).sum()
+                                along_w = d_P.dot(momentum + A @ r) + g[3] * own + d_push[b, c] * j
+                                if ti.static(f.keeps):
+                                    g = d_before[b, c]
+                                    d_P = vec3(g[0], g[1], g[2])
+                                    by_v += wt * d_P
+                                    by_turn += wt * d_P.outer_product(r)
+                                    along_w += own * d_P.dot(v[b, s, p] + C[b, s, p] @ r)
+                                along += along_w * vec3(slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2])
+                            d_x[b, p] = d_x[b, p] + inv * along - A.transpose() @ by_q - own * (C[b, s, p].transpose() @ by_v)
+                            by_v, by_turn = by_q + by_v, by_A + by_turn
+                            d_v[b, p] = own * by_v + ti.static(1 if f.keeps else 0) * kept * d_v[b, p]
+                            d_mass[b, p] = d_mass[b, p] + by_mass + v[b, s, p].dot(by_v) + (C[b, s, p] * by_turn).sum()
                             by_tau = -0.5 * dt[b] * D * (by_A + by_A.transpose())
                             by_F, by_C, by_constants = matter_pullback(
                                 F[b, s, p], C[b, s, p], own_matter, dt[b], d_F[b, p], volume[b, p] * by_tau
                             )
                             d_F[b, p] = by_F
-                            d_C[b, p] = own * by_A + by_C
+                            d_C[b, p] = own * by_turn + by_C
                             sum_matter += by_constants
                             by_volume = (by_tau * stress[b, p]).sum()
                             if deep > 0:

@@ -11,6 +11,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.mpm.forward import advance
 from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, constants, contact, largest_step
+from video2phys.simulate.mpm.transfer import KEEPS
 from video2phys.types import check
 
 
@@ -35,7 +36,7 @@ class Arrays:
     state: tuple[np.ndarray, ...]  # x, v, C, F (B, S, N, ...)
     matter: tuple[np.ndarray, ...]  # mass, volume that bears stress, width (B, N)
     law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), normal (1, 3), offset, friction (B,)
-    scratch: tuple[np.ndarray, ...]  # elastic part of F, stress (B, N, 3, 3), grid (B, G, 4), push (B, G)
+    scratch: tuple[np.ndarray, ...]  # elastic part of F, stress (B, N, 3, 3), grid (B, G, 4), push (B, G), before (B, G or 0, 4)
     failed: np.ndarray  # (B,) int32
 
 
@@ -63,7 +64,12 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
         tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
         tuple(c[:3]),
         tuple(c[3:]),
-        (*np.zeros((2, batch, count, 3, 3), real), np.zeros((batch, scene.nodes, 4), real), np.zeros((batch, scene.nodes), real)),
+        (
+            *np.zeros((2, batch, count, 3, 3), real),
+            np.zeros((batch, scene.nodes, 4), real),
+            np.zeros((batch, scene.nodes), real),
+            np.zeros((batch, scene.nodes if scene.law in KEEPS else 0, 4), real),
+        ),
         np.zeros(batch, np.int32),
     )
 

@@ -8,6 +8,11 @@ D = 4 / dx^2 and weights w_ip of the positions at the start of the step:
     grid               u_i = P_i / m_i + dt g, then Coulomb friction with the normal impulse N_i
     grid to particle   v = sum w u_i,  C = D sum w u_i r^T,  x += dt v,  F <- (I + dt C) E
 
+Every transfer takes from the motion what varies within a cell, so that shear flow is damped as by a viscosity of some hundredths
+rho dx^2 / dt: sand, which has none, would stand or creep where it should flow, the more so the smaller the step. Grains therefore keep
+the rest, as in FLIP, for a time: v = sum w u_i + exp(-dt / T) (v_p - sum w b_i), b_i the grid's velocities before forces, and
+T = sqrt(dx / FALL) (Fei et al. 2021, "Revisiting integration in the material point method", AFLIP; positions move with the grid alone).
+
 Contact with a plane: a particle is a ball that touches when its surface, half its width from its centre, passes the
 plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) V_p / width^2 * depth. V_p is the volume that bears stress:
 of matter that is half as stiff, or half present, half as much. The height of contact is so a
@@ -29,6 +34,8 @@ from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.response import response
 
 CONTACT = 4.0  # stiffness of the contact layer in units of (lam + 2 mu) / width: a wave's pressure presses it in by a few per cent of width
+KEEPS: tuple[Law, ...] = ("Drucker-Prager",)  # laws whose particles keep what the grid cannot carry of their velocity
+FALL = 9.81  # [m/s^2] it fades within the time of a fall through a cell, sqrt(cell / FALL)
 
 
 @cache
@@ -55,6 +62,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     t = types(real_name)
     real, vec3, vec4 = t.real, t.vec3, t.vec4
     settle, flows = response(real_name, law).settle, response(real_name, law).flows
+    keeps = law in KEEPS
 
     @ti.func
     def weight(d: real):
@@ -102,13 +110,16 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
     def to_grid(
         b: ti.i32, s: ti.i32, lo, size, x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle,
         volume: t.per_particle, width: t.per_particle, matter: vec4, dt: real, dx: real, normal: vec3, offset: real,
-        elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, keep: ti.template(),
+        elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes, before: t.grid, keep: ti.template(),
     ):  # fmt: skip
-        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`; E and tau where E is not F, or to `keep`."""
+        """Particles to grid: momentum and mass in `grid`, normal contact impulse in `push`, where grains keep a rest the momentum without
+        forces in `before`; E and tau where E is not F, or to `keep`."""
         inv = 1 / dx
         for c in range(size[0] * size[1] * size[2]):
             grid[b, c] = vec4(0)
             push[b, c] = 0
+            if ti.static(keeps):
+                before[b, c] = vec4(0)
         for p in range(x.shape[2]):
             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
             fx = x[b, s, p] * inv - ti.cast(base, real)
@@ -130,6 +141,8 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                         push[b, c + m] = push[b, c + m] + weight(i - fx[0]) * weight(k - fx[1]) * wz[m] * j
             q -= dx * (A @ fx)
             A = dx * A
+            turn = own * dx * C[b, s, p]
+            carried = own * v[b, s, p] - turn @ fx
             ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
             for i, k in ti.static(ti.ndrange(3, 3)):
                 wt = weight(i - fx[0]) * weight(k - fx[1])
@@ -138,6 +151,14 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                 for m in ti.static(range(3)):
                     mom = wt * wz[m] * (at + m * az)
                     grid[b, c + m] = grid[b, c + m] + vec4(mom[0], mom[1], mom[2], wt * wz[m] * own)
+                    if ti.static(keeps):
+                        mom = wt * wz[m] * (carried + turn @ vec3(i, k, m))
+                        before[b, c + m] = before[b, c + m] + vec4(mom[0], mom[1], mom[2], 0)
+
+    @ti.func
+    def kept(dt: real, dx: real):
+        """Share of the rest of a particle's velocity that is there after a step."""
+        return ti.exp(-dt * ti.sqrt(ti.cast(FALL, real) / dx))
 
     @ti.func
     def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):
@@ -163,5 +184,7 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
         to_grid=to_grid,
         velocity=velocity,
         flows=flows,
+        keeps=keeps,
+        kept=kept,
         types=t,
     )
