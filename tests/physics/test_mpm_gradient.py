@@ -37,6 +37,7 @@ def case(scene, height=0.045, friction=0.3):
         yield_stress=400.0,
         friction_angle=0.5,
         viscosity=20.0,
+        fading=30.0,
         stiffness=rng.uniform(0.7, 1.3, (1, len(scene.volume))),
         presence=rng.uniform(0.5, 1.0, (1, len(scene.volume))),
     )
@@ -72,7 +73,7 @@ def compare(scene, params, state, time, steps, rel=1e-5):
         assert np.isfinite(got), name
         assert abs(got - want) <= rel * scale, (name, got, want)
 
-    for name in ("youngs_modulus", "poisson_ratio", "offset", "friction", "yield_stress", "friction_angle", "viscosity"):
+    for name in ("youngs_modulus", "poisson_ratio", "offset", "friction", "yield_stress", "friction_angle", "viscosity", "fading"):
         value = getattr(params, name)
         size = {"youngs_modulus": 1e5, "offset": 0.05, "yield_stress": 400, "viscosity": 20}.get(name, 1.0)
         check(name, getattr(g, name)[0], lambda h, name=name, value=value: loss(replace(params, **{name: value + h}), state), size)

@@ -54,6 +54,7 @@ class Material:
             "poisson_ratio": Free("poisson_ratio", "1", RATIO, 0.0, 0.45, prior=RATIO_SIGMA),
             "yield_stress": Free("yield_stress", "Pa", 0.3 * s, 1e-3 * s, 30 * s, "log"),
             "friction_angle": Free("friction_angle", "deg", 30.0, 2.0, 60.0, step=0.3),
+            "fading": Free("fading", "1", 3.0, 0.3, 100.0, "log"),
             "viscosity": Free("viscosity", "Pa s", 0.1 * eta, 1e-5 * eta, 3 * eta, "log"),
         }
         return tuple(table[name] for name in self.unknowns)
@@ -69,7 +70,7 @@ MATERIALS = {
     "plasticine": Material(
         "von Mises", ("youngs_modulus", "poisson_ratio", "yield_stress"), ((15, 150), (RATIO,), (0.02, 0.07, 0.2, 0.7, 2))
     ),
-    "granular": Material("Drucker-Prager", ("friction_angle",), ((12, 25, 40, 52),)),
+    "granular": Material("Drucker-Prager", ("friction_angle", "fading"), ((12, 25, 40, 52), (1, 30))),
     "fluid": Material("Newtonian", ("viscosity",), ((1e-4, 1e-3, 1e-2, 0.1, 1),)),
 }
 

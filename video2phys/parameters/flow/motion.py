@@ -56,6 +56,7 @@ class Motion:
             yield_stress=values.get("yield_stress", 0.0),
             friction_angle=np.radians(values.get("friction_angle", np.zeros(1))),
             viscosity=values.get("viscosity", 0.0),
+            fading=values.get("fading", 1.0),
         )
 
     def positions(self, values: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:

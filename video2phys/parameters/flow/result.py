@@ -22,7 +22,7 @@ CONVENTIONS = {
     "viscosity": "Newtonian, dynamic",
     "friction": "Coulomb",
 }
-NUISANCES = ("size", "outline", "ground_height")
+NUISANCES = ("size", "outline", "ground_height", "fading")
 VECTORS = ("initial_velocity", "initial_angular_velocity")
 
 

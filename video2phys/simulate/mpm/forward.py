@@ -28,8 +28,8 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
-        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
-        before: t.grid, failed: t.ints, stride: ti.i32,
+        fading: t.per_member, dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid,
+        push: t.nodes, before: t.grid, failed: t.ints, stride: ti.i32,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -79,7 +79,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                             n = s + stride
                             x[b, n, p] = x[b, s, p] + dt[b] * new_v
                             if ti.static(f.keeps):
-                                new_v += f.kept(dt[b], dx) * (v[b, s, p] - old_v)
+                                new_v += f.kept(dt[b], dx, fading[b]) * (v[b, s, p] - old_v)
                             v[b, n, p] = new_v
                             C[b, n, p] = new_C
                             E = F[b, s, p]

@@ -23,6 +23,7 @@ class Gradient:
     gravity: np.ndarray  # (B, 3)
     offset: np.ndarray  # (B,)
     friction: np.ndarray  # (B,)
+    fading: np.ndarray  # (B,)
     yield_stress: np.ndarray  # (B,)
     friction_angle: np.ndarray  # (B,)
     viscosity: np.ndarray  # (B,)
@@ -56,7 +57,7 @@ def differentiable(
         d_before = np.zeros_like(tape.scratch[-1])
         d_state = tuple(np.zeros_like(s) for s in checkpoints[0])
         d_mass, d_volume, d_matter = np.zeros_like(tape.matter[0]), np.zeros_like(tape.matter[0]), np.zeros((batch, 4), real)
-        d_gravity, d_offset, d_friction = np.zeros((batch, 3), real), np.zeros(batch, real), np.zeros(batch, real)
+        d_gravity, d_contact = np.zeros((batch, 3), real), np.zeros((3, batch), real)  # offset, friction, fading
 
         def seed(frame: int) -> None:
             d_state[0][:] += d_position[frame]
@@ -70,7 +71,7 @@ def differentiable(
             dt = np.ascontiguousarray((time[k + 1] - time[k]) / count[k], real)
             common = (*tape.state, *tape.matter, *tape.law, dt, count[k], scene.cell, *tape.scratch, tape.failed)
             forward(*common, 1)
-            reverse(*common, moved, d_grid, d_push, d_before, *d_state, d_mass, d_volume, d_matter, d_gravity, d_offset, d_friction)
+            reverse(*common, moved, d_grid, d_push, d_before, *d_state, d_mass, d_volume, d_matter, d_gravity, *d_contact)
         seed(0)
         volume = scene.volume * params.size[:, None] ** 3
         found = Gradient(
@@ -79,8 +80,9 @@ def differentiable(
             stiffness=d_volume * volume * params.presence,
             presence=(d_mass * params.density + d_volume * params.stiffness) * volume,
             gravity=d_gravity,
-            offset=d_offset,
-            friction=d_friction,
+            offset=d_contact[0],
+            friction=d_contact[1],
+            fading=d_contact[2],
             start=State(*d_state),
         )
         for g in (*(v for v in vars(found).values() if isinstance(v, np.ndarray)), *d_state):

@@ -24,7 +24,7 @@ from functools import cache
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.response import response
-from video2phys.simulate.mpm.transfer import CONTACT, functions
+from video2phys.simulate.mpm.transfer import CONTACT, FALL, functions
 
 
 @cache
@@ -69,10 +69,10 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
         width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
-        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid, push: t.nodes,
-        before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors, d_v: t.vectors,
-        d_C: t.matrices, d_F: t.matrices, d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants, d_gravity: t.gravity,
-        d_offset: t.per_member, d_friction: t.per_member,
+        fading: t.per_member, dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid,
+        push: t.nodes, before: t.grid, failed: t.ints, moved: t.grid, d_grid: t.grid, d_push: t.nodes, d_before: t.grid, d_x: t.vectors,
+        d_v: t.vectors, d_C: t.matrices, d_F: t.matrices, d_mass: t.per_particle, d_volume: t.per_particle, d_matter: t.constants,
+        d_gravity: t.gravity, d_offset: t.per_member, d_friction: t.per_member, d_fading: t.per_member,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -80,7 +80,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                 b = q // MIN_CHUNK
                 inv = 1 / dx
                 D = 4 * inv * inv
-                up, kept = normal[0], f.kept(dt[b], dx)
+                up, kept = normal[0], f.kept(dt[b], dx, fading[b])
                 for back in range(steps[b]):
                     s = steps[b] - 1 - back
                     lo, size = f.box(x, b, s, inv)
@@ -100,6 +100,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                     d_before[b, c] = vec4(0)
 
                         # grid to particle, transposed
+                        sum_kept = ti.cast(0, real)
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
@@ -107,7 +108,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                             new_C = d_C[b, p] + dt[b] * (d_F[b, p] @ elastic[b, p].transpose())
                             d_F[b, p] = d_F[b, p] + dt[b] * (C[b, s + 1, p].transpose() @ d_F[b, p])
                             new_v = d_v[b, p] + dt[b] * d_x[b, p]
-                            along, carried = vec3(0), vec3(0)
+                            along, carried, was = vec3(0), vec3(0), vec3(0)
                             for i, k, m in ti.ndrange(3, 3, 3):
                                 d = vec3(i, k, m) - fx
                                 w, slope = (
@@ -124,11 +125,16 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                 carried += w[0] * w[1] * w[2] * u
                                 if ti.static(f.keeps):
                                     g, rest = before[b, c], kept * d_v[b, p]
+                                    was += w[0] * w[1] * w[2] * vec3(g[0], g[1], g[2])
                                     along_w -= vec3(g[0], g[1], g[2]).dot(rest)
                                     d_u = w[0] * w[1] * w[2] * rest
                                     d_before[b, c] = d_before[b, c] - vec4(d_u[0], d_u[1], d_u[2], 0)
                                 along += along_w * vec3(slope[0] * w[1] * w[2], w[0] * slope[1] * w[2], w[0] * w[1] * slope[2])
                             d_x[b, p] = d_x[b, p] + inv * along - D * (new_C.transpose() @ carried)
+                            if ti.static(f.keeps):
+                                sum_kept += d_v[b, p].dot(v[b, s, p] - was)
+
+                        d_fading[b] = d_fading[b] - sum_kept * kept * dt[b] * ti.sqrt(ti.cast(FALL, real) / dx)
 
                         # grid, transposed
                         sum_gravity, sum_friction = vec3(0), ti.cast(0, real)

@@ -35,7 +35,7 @@ class Arrays:
 
     state: tuple[np.ndarray, ...]  # x, v, C, F (B, S, N, ...)
     matter: tuple[np.ndarray, ...]  # mass, volume that bears stress, width (B, N)
-    law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), normal (1, 3), offset, friction (B,)
+    law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), normal (1, 3), offset, friction, fading (B,)
     scratch: tuple[np.ndarray, ...]  # elastic part of F, stress (B, N, 3, 3), grid (B, G, 4), push (B, G), before (B, G or 0, 4)
     failed: np.ndarray  # (B,) int32
 
@@ -59,7 +59,7 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
     there, (normal, offset) = volume * params.presence, contact(params, scene)
     c = [np.ascontiguousarray(a, real) for a in
          (params.density * there, params.stiffness * there, np.cbrt(volume), constants(params, scene), params.gravity, normal, offset,
-          params.friction)]  # fmt: skip
+          params.friction, params.fading)]  # fmt: skip
     return Arrays(
         tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
         tuple(c[:3]),

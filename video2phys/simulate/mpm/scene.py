@@ -51,18 +51,19 @@ class Params:
     viscosity: np.ndarray  # [Pa s] (B,) of a fluid; of plastic flow (von Mises); of a solid's damping (the other laws)
     stiffness: np.ndarray  # (B, N) ratio of every modulus, strength and viscosity of a particle to those above
     presence: np.ndarray  # (B, N) share of a particle that is there: of its mass and of its stress
+    fading: np.ndarray  # (B,) how fast grains lose what the grid cannot carry of their velocity: times the rate of a fall through a cell
 
     def __post_init__(self) -> None:
         check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B",), friction=("B",),
               size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"),
-              presence=("B", "N"))  # fmt: skip
+              presence=("B", "N"), fading=("B",))  # fmt: skip
         positive = (self.youngs_modulus, self.density, self.size, self.stiffness, self.presence)
         if not all(np.all(a > 0) for a in positive):
             raise BadInput("stiffness, density, size and presence must be positive.", fix="Bound them below by a positive number.")
         if not np.all((self.poisson_ratio > -1) & (self.poisson_ratio < 0.5)):
             raise BadInput("Poisson's ratio must lie between -1 and 0.5.", fix="Keep poisson_ratio below 0.49.")
-        if not (np.all(self.yield_stress >= 0) and np.all(self.viscosity >= 0)):
-            raise BadInput("yield stress and viscosity must not be negative.", fix="Bound them below by zero.")
+        if not all(np.all(a >= 0) for a in (self.yield_stress, self.viscosity, self.fading)):
+            raise BadInput("yield stress, viscosity and fading must not be negative.", fix="Bound them below by zero.")
         if not np.all((self.friction_angle >= 0) & (self.friction_angle < np.pi / 2)):
             raise BadInput("the angle of friction must lie between 0 and pi/2 rad.", fix="Give friction_angle in radians.")
 
@@ -82,18 +83,21 @@ class Params:
         viscosity: np.ndarray | float = 0.0,
         stiffness: np.ndarray | float = 1.0,
         presence: np.ndarray | float = 1.0,
+        fading: np.ndarray | float = 1.0,
     ) -> Params:
         """Broadcast scalars to the batch; `density`, `stiffness` and `presence` may be a scalar, (B,), (B, 1) or (B, N)."""
         rows = [
             np.atleast_1d(np.asarray(a, float))
-            for a in (youngs_modulus, poisson_ratio, offset, friction, size, yield_stress, friction_angle, viscosity)
+            for a in (youngs_modulus, poisson_ratio, offset, friction, size, yield_stress, friction_angle, viscosity, fading)
         ]
         fields = [a.reshape(-1, 1) if a.ndim < 2 else a for a in (np.asarray(f, float) for f in (density, stiffness, presence))]
         g = np.atleast_2d(np.asarray(gravity, float))
         batch = max(len(a) for a in (*rows, *fields, g))
-        E, nu, height, mu, size, strength, angle, eta = (np.broadcast_to(a, batch) for a in rows)
+        E, nu, height, mu, size, strength, angle, eta, fade = (np.broadcast_to(a, batch) for a in rows)
         rho, ratio, there = (np.broadcast_to(a, (batch, len(scene.volume))) for a in fields)
-        return Params(E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there)
+        return Params(
+            E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there, fade
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ D = 4 / dx^2 and weights w_ip of the positions at the start of the step:
 Every transfer takes from the motion what varies within a cell, so that shear flow is damped as by a viscosity of some hundredths
 rho dx^2 / dt: sand, which has none, would stand or creep where it should flow, the more so the smaller the step. Grains therefore keep
 the rest, as in FLIP, for a time: v = sum w u_i + exp(-dt / T) (v_p - sum w b_i), b_i the grid's velocities before forces, and
-T = sqrt(dx / FALL) (Fei et al. 2021, "Revisiting integration in the material point method", AFLIP; positions move with the grid alone).
+T = sqrt(dx / FALL) / fading (Fei et al. 2021, "Revisiting integration in the material point method", AFLIP; positions move with the grid
+alone). What fades is what collisions between grains take: a large `fading` leaves the transfers' own viscosity.
 
 Contact with a plane: a particle is a ball that touches when its surface, half its width from its centre, passes the
 plane, and is pushed back by a stiff layer, j = dt CONTACT (lam + 2 mu) V_p / width^2 * depth. V_p is the volume that bears stress:
@@ -156,9 +157,9 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
                         before[b, c + m] = before[b, c + m] + vec4(mom[0], mom[1], mom[2], 0)
 
     @ti.func
-    def kept(dt: real, dx: real):
+    def kept(dt: real, dx: real, fading: real):
         """Share of the rest of a particle's velocity that is there after a step."""
-        return ti.exp(-dt * ti.sqrt(ti.cast(FALL, real) / dx))
+        return ti.exp(-dt * fading * ti.sqrt(ti.cast(FALL, real) / dx))
 
     @ti.func
     def velocity(g: vec4, N: real, dt: real, gravity: vec3, normal: vec3, friction: real):
