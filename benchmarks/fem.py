@@ -21,11 +21,13 @@ STEPS, GAP = 10, 0.01  # [s]
 def cantilever():
     """Scene, parameters and start of the beam."""
     from video2phys.simulate.fem.mesh import hexahedra
+    from video2phys.simulate.fem.parts import Solid
     from video2phys.simulate.fem.scene import Params, build, start
 
     node, element = hexahedra(COUNTS, SIZE)
-    scene = build(node, element, law="fixed corotated", clamped=node[:, 0] < 1e-9)
-    return scene, Params.of(scene, youngs_modulus=2e5, poisson_ratio=0.35, density=1000.0), start(scene)
+    beam = Solid.of(node, element, law="fixed corotated")
+    scene = build(node, beam, clamped=node[:, 0] < 1e-9)
+    return scene, Params.of(scene, beam.material(youngs_modulus=2e5, poisson_ratio=0.35, density=1000.0)), start(scene)
 
 
 def measure(method: str, steps: int) -> dict[str, float]:
@@ -44,7 +46,7 @@ def measure(method: str, steps: int) -> dict[str, float]:
     end = time.perf_counter()
     return {
         "forward_s": middle - began, "backward_s": end - middle, "tip": float(track.position[-1, -1, 2]),
-        "d_modulus": float(gradient.youngs_modulus.sum()), "iterations": track.iterations,
+        "d_modulus": float(gradient.params[0].material[0].youngs_modulus.sum()), "iterations": track.iterations,
     }  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_attached_points_follow_any_affine_motion():
     body = Body.of(SPECIMEN, find_pose(SPECIMEN, find(MARKERS)), 1)
     point = rng.uniform(-0.03, 0.18, (6, 3))  # inside and far outside
     F, shift = np.eye(3) + 0.2 * rng.normal(size=(3, 3)), rng.normal(size=3)
-    moved = carried(body.scene.node @ F.T + shift, *attach(body.scene, point))
+    moved = carried(body.scene.node @ F.T + shift, *attach(body.scene.node, body.solid.element, point))
     np.testing.assert_allclose(moved, point @ F.T + shift, atol=1e-9)
 
 

@@ -11,6 +11,7 @@ import trimesh
 from video2phys.simulate.fem import rollout as fem
 from video2phys.simulate.fem import scene as elements
 from video2phys.simulate.fem.mesh import hexahedra
+from video2phys.simulate.fem.parts import Solid
 from video2phys.simulate.lagrangian.lattice import Nodes, begin, embed
 from video2phys.simulate.lagrangian.rollout import rollout as lagrangian
 from video2phys.simulate.lagrangian.surface import patches
@@ -40,8 +41,10 @@ def half_period(x: np.ndarray) -> tuple[float, float]:
 def reference() -> tuple[float, float]:
     """Finite elements, ten along an edge."""
     node, element = hexahedra((10, 10, 10), (SIDE, SIDE, SIDE))
-    scene = elements.build(node - SIDE / 2, element)
-    params = elements.Params.of(scene, youngs_modulus=E, poisson_ratio=NU, density=RHO, gravity=(0, 0, 0))
+    cube = Solid.of(node - SIDE / 2, element)
+    scene = elements.build(node - SIDE / 2, cube)
+    stuff = cube.material(youngs_modulus=E, poisson_ratio=NU, density=RHO)
+    params = elements.Params.of(scene, stuff, gravity=(0, 0, 0))
     state = elements.start(scene, velocity=thrown(scene.node))
     track = fem.rollout(params, scene, state, TIME)
     return half_period(track.position)

@@ -10,6 +10,7 @@ import numpy as np
 from video2phys.parameters.markers.specimen import Pose, Specimen
 from video2phys.simulate.fem.mesh import hexahedra, quadratic
 from video2phys.simulate.fem.modes import Modes, modes
+from video2phys.simulate.fem.parts import Solid
 from video2phys.simulate.fem.scene import Params, Scene, build, node_mass, start
 from video2phys.simulate.fem.solver import Status
 from video2phys.simulate.fem.statics import equilibrium
@@ -32,6 +33,7 @@ class Body:
     """A specimen on one mesh, with gravity in its own frame. Solutions are kept: a fit asks for the same E again and again."""
 
     scene: Scene
+    solid: Solid  # the scene's only part
     density: float
     gravity: np.ndarray  # [m/s^2] (3,)
     _rests: dict[tuple[float, float], Rest] = field(default_factory=dict, repr=False)
@@ -48,30 +50,32 @@ class Body:
             node, element = (np.asarray(a) for a in specimen.mesh)
         node, element = quadratic(node, element)
         clamped = node[:, 0] < node[:, 0].min() + 1e-6 * np.ptp(node[:, 0])
-        return Body(build(node, element, law=LAW, clamped=clamped), specimen.density, np.asarray(specimen.gravity, float) @ pose.rotation)
+        solid, gravity = Solid.of(node, element, law=LAW), np.asarray(specimen.gravity, float) @ pose.rotation
+        return Body(build(node, solid, clamped=clamped), solid, specimen.density, gravity)
 
     @cached_property
     def mass(self) -> np.ndarray:
         """Lumped masses (V,) [kg]."""
-        return node_mass(self.scene, Params.of(self.scene, youngs_modulus=1.0, poisson_ratio=0.0, density=self.density))
+        return node_mass(self.scene, self._params(1.0, 0.0))
 
     def rest(self, E: float, nu: float) -> Rest:
         """Rest and natural modes under the body's own weight."""
         key = (float(E), float(nu))
         if key not in self._rests:
             shift = self.displacement(E, nu, near=self._nearest(E, nu))
-            params = Params.of(self.scene, youngs_modulus=E, poisson_ratio=nu, density=self.density, gravity=self.gravity)
-            found = None if shift is None else modes(params, self.scene, self.scene.node + shift, MODES)
+            found = None if shift is None else modes(self._params(E, nu), self.scene, self.scene.node + shift, MODES)
             self._rests[key] = Rest(shift, found)
         return self._rests[key]
 
     def displacement(self, E: float, nu: float, load: np.ndarray | None = None, near: np.ndarray | None = None) -> np.ndarray | None:
         """Displacement (V, 3) [m] at rest under weight and a load (V, 3) [N], searched from `near`; None where no rest is found."""
-        params = Params.of(self.scene, youngs_modulus=E, poisson_ratio=nu, density=self.density, gravity=self.gravity,
-                           load=(0.0, 0.0, 0.0) if load is None else load)  # fmt: skip
         state = None if near is None else start(self.scene, position=near)
-        solution, _ = equilibrium(params, self.scene, state)
+        solution, _ = equilibrium(self._params(E, nu, load), self.scene, state)
         return solution.position - self.scene.node if solution.status is Status.CONVERGED else None
+
+    def _params(self, E: float, nu: float, load: np.ndarray | None = None) -> Params:
+        stuff = self.solid.material(youngs_modulus=E, poisson_ratio=nu, density=self.density)
+        return Params.of(self.scene, stuff, gravity=self.gravity, load=(0.0, 0.0, 0.0) if load is None else load)
 
     def _nearest(self, E: float, nu: float) -> np.ndarray | None:
         """The displacement known for the nearest stiffness, in proportion to the compliance."""

@@ -48,7 +48,7 @@ class Problem:
     def way(self, displacement: np.ndarray, shift: np.ndarray) -> np.ndarray:
         """Way (M, 3) [m] of the moving markers, in the world, for nodes displaced (V, 3); `shift` (3,) [m] moves them on the body."""
         at = self.pose.to_body(self.release.held[self.release.moving]) + shift
-        return self.pose.turn(carried(displacement, *attach(self.body.scene, at)))
+        return self.pose.turn(carried(displacement, *attach(self.body.scene.node, self.body.solid.element, at)))
 
     def nu(self, values: dict[str, float]) -> float:
         """Poisson's ratio, given or of the fit."""

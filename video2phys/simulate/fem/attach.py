@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.simulate.fem.element import shape
-from video2phys.simulate.fem.scene import Scene
+from video2phys.simulate.fem.quadrature import shape
 
 NEWTON = 8  # iterations: elements are nearly parallelepipeds, whose map is linear
 
 
-def attach(scene: Scene, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (N, n) and weights (N, n) that carry points (N, 3) [m] of the body at rest: x = sum_a weight_a x_a.
+def attach(node: np.ndarray, solid: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes (N, n) and weights (N, n) that carry points (N, 3) [m] of a body at rest: x = sum_a weight_a x_a.
+
+    The body is made of nodes (V, 3) [m] and solid elements (E, n).
 
     A point outside is carried by the nearest point X of the mesh and keeps its offset d, turned and stretched as the matter there:
     x = x(X) + F(X) d, which is linear in the nodes with weight_a = N_a(X) + grad N_a(X) . d.
     """
-    n, corner = scene.element.shape[1], scene.node[scene.element]  # (E, n, 3)
+    n, corner = solid.shape[1], node[solid]  # (E, n, 3)
     element, weight = np.empty((len(point), n), np.int32), np.empty((len(point), n))
     for k, p in enumerate(point):
         at = np.full((len(corner), 3), 0.25 if n == 4 else 0.5)
@@ -28,7 +29,7 @@ def attach(scene: Scene, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         away = p - np.einsum("en,enx->ex", value, corner)
         e = int(np.argmin((away**2).sum(1)))
         inverse = np.linalg.inv(np.einsum("nx,nl->xl", corner[e], local[e]))
-        element[k], weight[k] = scene.element[e], value[e] + local[e] @ inverse @ away[e]
+        element[k], weight[k] = solid[e], value[e] + local[e] @ inverse @ away[e]
     return element, weight
 
 

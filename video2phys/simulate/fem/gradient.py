@@ -2,89 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.simulate.fem.kernel import kernels
 from video2phys.simulate.fem.potential import Body, Potential
-from video2phys.simulate.fem.rollout import Integrator, Stage, Track, march
+from video2phys.simulate.fem.rollout import Integrator, Record, Track, bodies, march
 from video2phys.simulate.fem.scene import Params, Scene, State
 from video2phys.simulate.fem.solver import Factor, Solver, Status, conjugate_gradients, direct
-from video2phys.simulate.materials.elastic import lame_pullback
 
 
 @dataclass(frozen=True)
 class Gradient:
     """Derivatives of a scalar loss, shaped like what they belong to. Of one number for all elements: the sum."""
 
-    youngs_modulus: np.ndarray  # (E,)
-    poisson_ratio: np.ndarray  # (E,)
-    density: np.ndarray  # (E,)
-    gravity: np.ndarray  # (3,)
-    load: np.ndarray  # (V, 3)
-    mass_damping: float
-    stiffness_damping: float
-    offset: float
-    friction: float
+    params: tuple[Params, ...]  # one for each Params that the rollout was given
     start: State  # by position (of clamped nodes, too), velocity and anchor
 
 
 @dataclass
 class Sums:
-    """Derivatives as they add up over the steps."""
+    """Derivatives as they add up over the steps of one body."""
 
     body: Body
-    mu: np.ndarray
-    lam: np.ndarray
-    mass: np.ndarray
-    force: np.ndarray
+    moduli: list[np.ndarray] = field(init=False)
+    mass: np.ndarray = field(init=False)
+    force: np.ndarray = field(init=False)
+    wind: np.ndarray = field(init=False)
     mass_damping: float = 0.0
     stiffness_damping: float = 0.0
     offset: float = 0.0
     friction: float = 0.0
+    air: float = 0.0
 
-    @staticmethod
-    def of(body: Body) -> Sums:
-        return Sums(body, np.zeros_like(body.mu), np.zeros_like(body.lam), np.zeros_like(body.mass), np.zeros_like(body.force))
+    def __post_init__(self) -> None:
+        self.moduli = [np.zeros_like(m) for m in self.body.moduli]
+        self.mass, self.force, self.wind = np.zeros_like(self.body.mass), np.zeros_like(self.body.force), np.zeros(3)
 
     def add(self, potential: Potential, x: np.ndarray, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Subtract the derivatives of z . slope(x) by material, masses and forces; those by viscous, and by the nodes that give F0 and
-        G, are returned."""
-        body, q = self.body, self.body.scene.quadrature
-        before, ahead, mu, lam = np.zeros_like(x), np.zeros_like(x), np.zeros_like(self.mu), np.zeros_like(self.lam)
-        by_viscous = kernels(body.scene.law).pullback(
-            x, z, body.scene.element, q.gradient, q.volume, q.bulk, body.mu, body.lam, potential.viscous, potential.before,
-            potential.ahead, mu, lam, before, ahead,
-        )  # fmt: skip
-        self.mu -= mu
-        self.lam -= lam
+        """Subtract the derivatives of z . slope(x) by moduli, masses, forces and air; those by viscous, and by the nodes before and
+        ahead that rates and air are made of, are returned."""
+        by_viscous, before, ahead = 0.0, np.zeros_like(x), np.zeros_like(x)
+        for k, (energy, moduli, rate) in enumerate(zip(self.body.energies, self.body.moduli, potential.rates, strict=True)):
+            d, by_rate, d_before, d_ahead = energy.pullback(x, z, moduli, rate)
+            self.moduli[k] -= d
+            by_viscous, before, ahead = by_viscous + by_rate, before + d_before, ahead + d_ahead
+        for air in potential.air:
+            d_air, d_wind, d_before, d_ahead = air.pullback(x, z)
+            self.air, self.wind, before, ahead = self.air - d_air, self.wind - d_wind, before + d_before, ahead + d_ahead
         self.mass -= (z * (potential.inertia * (x - potential.goal) + potential.drag * (x - potential.origin))).sum(1)
         self.force += z
         return by_viscous, before, ahead
 
-    def gradient(self, start: State) -> Gradient:
-        params, scene = self.body.params, self.body.scene
-        by_mass = self.mass + self.force @ params.gravity
-        E, nu = lame_pullback(params.youngs_modulus, params.poisson_ratio, self.mu, self.lam)
-        gradient = Gradient(
-            E, nu, (scene.quadrature.share * by_mass[scene.element]).sum(1), self.body.mass @ self.force, self.force,
-            self.mass_damping, self.stiffness_damping, self.offset, self.friction, start,
+    def params(self) -> Params:
+        """Derivatives by parameters. Raises BadInput where they are not numbers."""
+        body, scene = self.body, self.body.scene
+        by_mass = self.mass + self.force @ body.params.gravity
+        ends = list(accumulate(len(part.energies) for part in scene.parts))
+        material = tuple(
+            part.pullback(m, tuple(self.moduli[end - len(part.energies) : end]), by_mass)
+            for part, m, end in zip(scene.parts, body.params.material, ends, strict=True)
+        )
+        d = Params(
+            material, body.mass @ self.force, self.force, self.mass_damping, self.stiffness_damping, self.offset, self.friction, self.air,
+            self.wind,
         )  # fmt: skip
-        for name, value in vars(gradient).items():
-            if name != "start" and not np.isfinite(value).all():
-                raise BadInput(f"the derivative by {name} is not a number.", fix="Use shorter steps: an element has collapsed.")
-        return gradient
+        for owner in (*material, d):
+            for name, value in vars(owner).items():
+                if name != "material" and not np.isfinite(value).all():
+                    raise BadInput(f"the derivative by {name} is not a number.", fix="Use shorter steps: an element has collapsed.")
+        return d
 
 
 Pullback = Callable[..., Gradient]
 
 
 def differentiable(
-    params: Params, scene: Scene, state: State, time: np.ndarray, *, steps: int = 1, integrator: Integrator = "midpoint",
-    solver: Solver = Solver(),  # noqa: B008  (frozen)
+    params: Params | Sequence[Params], scene: Scene, state: State, time: np.ndarray, *, steps: int = 1,
+    integrator: Integrator = "midpoint", solver: Solver = Solver(),  # noqa: B008  (frozen)
 ) -> tuple[Track, Pullback]:  # fmt: skip
     """The rollout and its pullback.
 
@@ -93,33 +91,33 @@ def differentiable(
     factorisation where these do not converge. Exact up to the solver's tolerance. Memory: 96 bytes a node and step.
     Raises BadInput when a rollout that failed is pulled back.
     """
-    body, tape = Body.of(scene, params), []
+    body, tape = bodies(scene, params, time), []
     track = march(body, state, time, steps=steps, integrator=integrator, solver=solver, tape=tape)
 
     def pullback(d_position: np.ndarray, d_velocity: np.ndarray | None = None) -> Gradient:
         if track.status is not Status.CONVERGED:
             raise BadInput(f"there is no derivative: {track.status.value}.", fix="Repair the rollout first.")
-        sums, factors = Sums.of(body), {}
+        sums, factors = {id(b): Sums(b) for b in body}, {}
         d = State(np.zeros_like(scene.node), np.zeros_like(scene.node), np.zeros((len(scene.touching), 3)))
         records = list(tape)
         for k in reversed(range(len(time))):
             d = State(d.position + d_position[k], d.velocity + (0.0 if d_velocity is None else d_velocity[k]), d.anchor)
             for _ in range(steps if k else 0):
-                stage, before, x = records.pop()
-                if stage.length not in factors:
-                    factors[stage.length] = stage.factor(body)
-                d = retreat(body, stage, before, x, d, sums, factors[stage.length], solver)
-        return sums.gradient(State(d.position, np.where(scene.clamped[:, None], 0.0, d.velocity), d.anchor))
+                record = records.pop()
+                if record.stage.length not in factors:
+                    factors[record.stage.length] = record.stage.factor(record.body)
+                d = retreat(record, d, sums[id(record.body)], factors[record.stage.length], solver)
+        d = State(d.position, np.where(scene.clamped[:, None], 0.0, d.velocity), d.anchor)
+        return Gradient(tuple(s.params() for s in sums.values()), d)
 
     return track, pullback
 
 
-def retreat(
-    body: Body, stage: Stage, before: State, x: np.ndarray, d_after: State, sums: Sums, factor: Factor, solver: Solver
-) -> State:  # fmt: skip
-    """Derivatives by the state before a step from those by the state after it; x is the stage that was solved for."""
+def retreat(record: Record, d_after: State, sums: Sums, factor: Factor, solver: Solver) -> State:
+    """Derivatives by the state before a step from those by the state after it."""
+    body, stage, before, x = record.body, record.stage, record.before, record.x
     scene, params, tau = body.scene, body.params, stage.length
-    potential = stage.potential(body, before)
+    potential = stage.potential(body, before, rates=True)
     plane, at = potential.plane, scene.touching
     d_stage = (d_after.position + d_after.velocity / tau) / stage.share
     d_x, d_v = d_after.position * (1 - 1 / stage.share) - d_after.velocity / (stage.share * tau), d_after.velocity * (1 - 1 / stage.share)

@@ -1,14 +1,16 @@
 """Sums over all quadrature points: energy, forces, second derivatives and their pullback, as Taichi kernels.
 
 With F = sum_a x_a (x) grad N_a at a point of volume V, the energy is sum V (psi(F) + phi), the forces -sum V P grad N_a, and
-P = U diag(psi_i) V^T. All are linear in mu and lam, each of which counts with its own volume at a point
-(`element.Quadrature`). phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
+P = U diag(psi_i) V^T. In a solid grad N_a are gradients of shape functions; other vectors make a sheet, a rod, or the curvature of either
+of them (`parts.py`). Terms with mu and with lam each count with a volume of their own at a point (`quadrature.py`): laws scale with both
+moduli together. phi is the increment of a viscous potential over a step of length tau (Kelvin-Voigt):
 
-    phi = beta / tau (mu |e|^2 + lam / 2 v^2),   e = sym(G^T (F - F0)),   v = cof G : (F - F0),   P_v = beta / tau (2 mu G e + lam v cof G)
+    phi = beta / tau (mu |e|^2 + lam / 2 v^2),   e = sym(G^T (F - F0)),   v = C : (F - F0),   P_v = beta / tau (2 mu G e + lam v C)
 
 F0 is the gradient at the beginning of the step and G = F0 + tau dF0/dt the one predicted for its stage, so phi is convex and quadratic
-in F, blind to translations, and to rotations up to the square of the step. v is the change of volume, not tr(e): a strained body that
-keeps its volume has tr(e) of the size of strain times strain rate, which a large lam would turn into damping of its own.
+in F, blind to translations, and to rotations up to the square of the step. In a solid C = cof G and v is the change of volume, not tr(e):
+a strained body that keeps its volume has tr(e) of the size of strain times strain rate, which a large lam would turn into damping of its
+own. A membrane has C = G and v = tr(e); a norm mu / 2 instead of mu, and C = 0.
 
 The loops run in one thread: they scatter into nodes with plain stores. Annotations are evaluated by Taichi: no
 `from __future__ import annotations` here.
@@ -19,12 +21,12 @@ from functools import cache
 from types import SimpleNamespace
 
 from video2phys.backend import taichi
-from video2phys.simulate.fem.laws import Law, principal
+from video2phys.simulate.fem.laws import Law, Slender, principal
 from video2phys.simulate.materials.svd import decomposition
 
 
 @cache
-def kernels(law: Law) -> SimpleNamespace:
+def kernels(law: Law | Slender) -> SimpleNamespace:
     """`slope`, `blocks`, `product` and `pullback` for one law; element types differ only in array shapes."""
     ti = taichi()
     real = ti.f64
@@ -34,6 +36,7 @@ def kernels(law: Law) -> SimpleNamespace:
     matrices, index = ti.types.ndarray(dtype=mat3, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=2)
     tensors = ti.types.ndarray(dtype=real, ndim=4)
     density, signed_svd = principal(law), decomposition("f64").signed_svd
+    twice = 1 if law == "norm" else 2
 
     @ti.func
     def gradient(x: ti.template(), element: ti.template(), grad: ti.template(), e: int, q: int):
@@ -52,21 +55,10 @@ def kernels(law: Law) -> SimpleNamespace:
         return 0.5 * (M + M.transpose())
 
     @ti.func
-    def cofactors(M: mat3):
-        """d(det M)/dM: cross products of two columns."""
-        a, b, c = vec3(M[0, 0], M[1, 0], M[2, 0]), vec3(M[0, 1], M[1, 1], M[2, 1]), vec3(M[0, 2], M[1, 2], M[2, 2])
-        return ti.Matrix.cols([b.cross(c), c.cross(a), a.cross(b)])
-
-    @ti.func
-    def mixed(A: mat3, B: mat3):
-        """Derivative of cof(A) : B by A: cofactors are quadratic."""
-        return cofactors(A + B) - cofactors(A) - cofactors(B)
-
-    @ti.func
     def viscous(G: mat3, D: mat3, mu: real, lam: real):
-        """2 mu G sym(G^T D) + lam (cof G : D) cof G"""
-        C = cofactors(G)
-        return 2 * mu * (G @ sym(G.transpose() @ D)) + lam * (C * D).sum() * C
+        """2 mu G sym(G^T D) + lam (C : D) C"""
+        C = density.growth(G)
+        return twice * mu * (G @ sym(G.transpose() @ D)) + lam * (C * D).sum() * C
 
     @ti.func
     def stretch(U: mat3, s: vec3, V: mat3):
@@ -164,9 +156,11 @@ def kernels(law: Law) -> SimpleNamespace:
     @ti.kernel
     def pullback(
         x: vectors, z: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real,
-        F0: matrices, G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
+        moving: int, F0: matrices, G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
     ) -> real:  # fmt: skip
-        """Derivatives of z . (derivative of the energy by x), added up: by mu, lam, the nodes that give F0 and G; returns that by beta."""
+        """Derivatives of z . (derivative of the energy by x), added up: by mu, lam, the nodes that give F0 and G; returns that by beta.
+
+        With `moving` 0 there is no step, and F0 and G are not read."""
         by_beta = real(0.0)
         ti.loop_config(serialize=True)
         for e in range(element.shape[0]):
@@ -178,15 +172,16 @@ def kernels(law: Law) -> SimpleNamespace:
                 vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
                 d_mu[e] += volume[e, q] * (stretch(U, a, V) * Z).sum()
                 d_lam[e] += bulk[e, q] * (stretch(U, b, V) * Z).sum()
-                D = F - F0[e, q]
-                by_beta += (viscous(G[e, q], D, vmu, vlam) * Z).sum()
-                if beta != 0:
-                    strain, along, C = sym(G[e, q].transpose() @ D), sym(G[e, q].transpose() @ Z), cofactors(G[e, q])
+                if moving == 1:
+                    D = F - F0[e, q]
+                    strain, along, C = sym(G[e, q].transpose() @ D), sym(G[e, q].transpose() @ Z), density.growth(G[e, q])
                     grown, growing = (C * D).sum(), (C * Z).sum()
-                    d_mu[e] += volume[e, q] * beta * 2 * (strain * along).sum()
+                    by_beta += (viscous(G[e, q], D, vmu, vlam) * Z).sum()
+                    d_mu[e] += volume[e, q] * beta * twice * (strain * along).sum()
                     d_lam[e] += bulk[e, q] * beta * grown * growing
                     scatter(d_F0, -beta * viscous(G[e, q], Z, vmu, vlam), element, grad, e, q)
-                    by_G = 2 * vmu * (D @ along + Z @ strain) + vlam * (growing * mixed(G[e, q], D) + grown * mixed(G[e, q], Z))
+                    by_G = twice * vmu * (D @ along + Z @ strain)
+                    by_G += vlam * (growing * density.mixed(G[e, q], D) + grown * density.mixed(G[e, q], Z))
                     scatter(d_G, beta * by_G, element, grad, e, q)
         return by_beta
 

@@ -27,15 +27,14 @@ class Modes:
 def modes(params: Params, scene: Scene, rest: np.ndarray, count: int = 6) -> Modes:
     """The `count` slowest modes of K shape = omega^2 M shape, K the second derivative at `rest` (V, 3), M the lumped masses.
 
-    Exact for small vibrations: no step of time, so no numerical damping and no shift of a frequency. The plane is left out.
+    Exact for small vibrations: no step of time, so no numerical damping and no shift of a frequency. Plane and air are left out.
     Raises BadInput where the body does not rest stably there.
     """
     from scipy.sparse import diags
     from scipy.sparse.linalg import eigsh
 
     body = Body.of(scene, params)
-    unused = np.zeros((*scene.quadrature.volume.shape, 3, 3))
-    potential = Potential(body, rest, rest, 0.0, 0.0, 0.0, unused, unused, None)
+    potential = Potential.at_rest(body, rest)
     K, mass = potential.matrix(potential.blocks(rest)), np.repeat(body.mass[scene.free], 3)
     square, vector = eigsh(K, min(count, len(mass) - 1), diags(mass).tocsc(), sigma=0.0, v0=np.ones(len(mass)))
     if not (square > 0).all():

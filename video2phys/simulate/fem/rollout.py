@@ -11,13 +11,16 @@ angular momentum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from video2phys.errors import BadInput, guess
+from video2phys.simulate.fem.air import Air
 from video2phys.simulate.fem.contact import Plane
+from video2phys.simulate.fem.elements import Rate
 from video2phys.simulate.fem.potential import Body, Potential
 from video2phys.simulate.fem.scene import Params, Scene, State
 from video2phys.simulate.fem.solver import Factor, Solution, Solver, Status, minimise
@@ -50,29 +53,26 @@ class Stage:
     share: float
     length: float
 
-    def _coefficients(self, body: Body) -> dict[str, float]:
-        p, tau = body.params, self.length
-        return {"inertia": 1 / tau**2, "drag": p.mass_damping / tau, "viscous": p.stiffness_damping / tau}
-
     def factor(self, body: Body) -> Factor:
         """The constant matrix of steps of this length, factorised."""
-        return Factor(body, **self._coefficients(body))
+        p, tau = body.params, self.length
+        return Factor(body, inertia=1 / tau**2, drag=p.mass_damping / tau, viscous=p.stiffness_damping / tau)
 
-    def potential(self, body: Body, state: State) -> Potential:
-        """What the stage minimises."""
+    def potential(self, body: Body, state: State, *, rates: bool = False) -> Potential:
+        """What the stage minimises; with `rates` the viscous potential is set up even where viscosity is zero."""
         scene, p, x = body.scene, body.params, state.position
-        ahead = x + self.length * state.velocity
-        if p.stiffness_damping:
-            F0, G = body.gradients(x), body.gradients(ahead)
-        else:
-            F0 = G = np.zeros((*scene.quadrature.volume.shape, 3, 3))
+        ahead, moving = x + self.length * state.velocity, rates or p.stiffness_damping > 0
+        viscous = p.stiffness_damping / self.length
         plane = None
         if scene.normal is not None:
             depth = np.maximum(p.offset - x[scene.touching] @ scene.normal, 0.0)
             plane = Plane(scene.normal, p.offset, scene.contact_stiffness, p.friction * depth, state.anchor)
+        exposed = [part.facets for part in scene.parts if part.facets is not None] if rates or p.air > 0 else []
         return Potential(
-            body, x, ahead, before=np.ascontiguousarray(F0), ahead=np.ascontiguousarray(G), plane=plane, **self._coefficients(body)
-        )
+            body, x, ahead, 1 / self.length**2, p.mass_damping / self.length,
+            tuple(energy.rate(x, ahead, viscous) if moving else Rate.none() for energy in body.energies), plane,
+            tuple(Air.of(f, x, ahead, density=p.air, wind=p.wind, length=self.length) for f in exposed),
+        )  # fmt: skip
 
     def advance(self, body: Body, state: State, factor: Factor | None, solver: Solver) -> tuple[State, Solution]:
         """The state after the step, and the stage."""
@@ -97,23 +97,42 @@ def _forces(potential: Potential, x: np.ndarray) -> float:
     return float(np.linalg.norm(pull) + np.linalg.norm(body.force[body.scene.free])) if np.isfinite(pull).all() else 0.0
 
 
-Record = tuple[Stage, State, np.ndarray]
+@dataclass(frozen=True)
+class Record:
+    """A step as the adjoint needs it."""
+
+    body: Body
+    stage: Stage
+    before: State
+    x: np.ndarray  # [m] (V, 3) the stage that was solved for
 
 
 def rollout(
-    params: Params, scene: Scene, state: State, time: np.ndarray, *, steps: int = 1, integrator: Integrator = "midpoint",
-    solver: Solver = Solver(),  # noqa: B008  (frozen)
+    params: Params | Sequence[Params], scene: Scene, state: State, time: np.ndarray, *, steps: int = 1,
+    integrator: Integrator = "midpoint", solver: Solver = Solver(),  # noqa: B008  (frozen)
 ) -> Track:  # fmt: skip
     """Simulate from time[0] to time[-1], `steps` equal steps between frames (T,) [s], keeping every frame.
 
-    Ends at the last frame reached where a step does not converge; `status` says so. Raises BadInput where state and scene do not
-    belong together, or times do not ascend.
+    What changes in time, as drives and wind do, is a list of T - 1 Params, one for each gap. Ends at the last frame reached where a
+    step does not converge; `status` says so. Raises BadInput where parameters, state and scene do not belong together, and where times
+    do not ascend.
     """
-    return march(Body.of(scene, params), state, time, steps=steps, integrator=integrator, solver=solver)
+    return march(bodies(scene, params, time), state, time, steps=steps, integrator=integrator, solver=solver)
+
+
+def bodies(scene: Scene, params: Params | Sequence[Params], time: np.ndarray) -> list[Body]:
+    """The body of each gap between frames: the same one throughout where parameters are constant."""
+    gaps = len(time) - 1
+    if isinstance(params, Params):
+        return [Body.of(scene, params)] * max(gaps, 1)
+    if len(params) != gaps:
+        raise BadInput(f"{len(params)} Params for {gaps} gaps between frames.", fix="Give one for each gap.")
+    return [Body.of(scene, p) for p in params]
 
 
 def march(
-    body: Body, state: State, time: np.ndarray, *, steps: int, integrator: Integrator, solver: Solver, tape: list[Record] | None = None
+    body: list[Body], state: State, time: np.ndarray, *, steps: int, integrator: Integrator, solver: Solver,
+    tape: list[Record] | None = None,
 ) -> Track:  # fmt: skip
     """`rollout`, with every step written down on `tape`."""
     time = np.asarray(time, float)
@@ -121,24 +140,24 @@ def march(
         raise BadInput(f"'{integrator}' is not an integrator.", fix=guess(integrator, list(SHARE)))
     if len(time) < 1 or np.any(np.diff(time) <= 0) or steps < 1:
         raise BadInput("the times of a rollout must ascend, with at least one step between.", fix="Sort the time stamps.")
-    if state.position.shape != body.scene.node.shape or len(state.anchor) != len(body.scene.touching):
-        raise BadInput("state and scene are of different meshes.", fix="Make the state by start(scene, ...).")
+    for scene in {id(b.scene): b.scene for b in body}.values():
+        if state.position.shape != scene.node.shape or len(state.anchor) != len(scene.touching):
+            raise BadInput("state and scene are of different meshes.", fix="Make the state by start(scene, ...).")
     factors: dict[float, Factor] = {}
     frames, iterations, fallbacks, status = [state], 0, 0, Status.CONVERGED
-    for gap in np.diff(time):
-        stage = Stage(
-            SHARE[integrator], round(SHARE[integrator] * float(gap) / steps, 15)
-        )  # frame gaps equal but for round-off share a factor
+    for gap, now_body in zip(np.diff(time), body, strict=False):
+        share = SHARE[integrator]
+        stage = Stage(share, round(share * float(gap) / steps, 15))  # gaps equal but for round-off share a factor
         if solver.method == "projective" and stage.length not in factors:
-            factors[stage.length] = stage.factor(body)
+            factors[stage.length] = stage.factor(now_body)  # others of the same length begin from it, too: it need not be exact
         now = frames[-1]
         for _ in range(steps):
-            after, solution = stage.advance(body, now, factors.get(stage.length), solver)
+            after, solution = stage.advance(now_body, now, factors.get(stage.length), solver)
             iterations, fallbacks, status = iterations + solution.iterations, fallbacks + solution.fell_back, solution.status
             if status is not Status.CONVERGED:
                 break
             if tape is not None:
-                tape.append((stage, now, solution.position))
+                tape.append(Record(now_body, stage, now, solution.position))
             now = after
         if status is not Status.CONVERGED:
             break

@@ -1,15 +1,14 @@
-"""What is fixed, what is learnt and what moves: three frozen dataclasses. V nodes, E elements of n nodes, C nodes that may touch."""
+"""What is fixed, what is learnt and what moves: three frozen dataclasses. V nodes, C nodes that may touch, P parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from video2phys.errors import BadInput, guess
-from video2phys.simulate.fem.element import Quadrature, quadrature
-from video2phys.simulate.fem.laws import LAWS, Law
-from video2phys.simulate.fem.mesh import surface
+from video2phys.errors import BadInput
+from video2phys.simulate.fem.parts import Part
 from video2phys.types import check
 
 Vector = tuple[float, float, float]
@@ -17,12 +16,10 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Scene:
-    """A mesh at rest, what holds it and the plane it may meet; never differentiated."""
+    """Nodes at rest, the parts they belong to, what holds them and the plane they may meet; never differentiated."""
 
     node: np.ndarray  # [m] (V, 3) at rest
-    element: np.ndarray  # (E, n) int32, n = 4, 8 or 27
-    quadrature: Quadrature
-    law: Law
+    parts: tuple[Part, ...]  # (P,)
     clamped: np.ndarray  # (V,) bool: stays where the state begins
     normal: np.ndarray | None  # (3,) unit normal of the plane on its free side; None = no plane
     touching: np.ndarray  # (C,) int32 nodes of the surface
@@ -38,66 +35,77 @@ class Scene:
 
 
 def build(
-    node: np.ndarray, element: np.ndarray, *, law: Law = "fixed corotated", clamped: np.ndarray | None = None,
-    normal: np.ndarray | None = None, contact_stiffness: float | None = None,
+    node: np.ndarray, *parts: Part, clamped: np.ndarray | None = None, normal: np.ndarray | None = None,
+    contact_stiffness: float | None = None,
 ) -> Scene:  # fmt: skip
-    """A scene from nodes (V, 3) [m] and tetrahedra (E, 4) or hexahedra (E, 8 or 27).
+    """A scene from nodes (V, 3) [m] and parts that share them: solids, sheets, rods, actuators.
 
     `clamped` (V,) bool. `contact_stiffness` [Pa/m] is the pressure per depth of the plane with `normal`; a few (lam + 2 mu) / element
-    size press in by a few per cent of an element. Raises BadInput for elements that are inside out, unknown laws, numbers that are
-    not finite, nodes without an element, and a plane without stiffness.
+    size press in by a few per cent of an element of a solid, weight per area / depth keeps a sheet at that depth. Raises BadInput for
+    numbers that are not finite, nodes that no part gives a mass, and a plane without stiffness.
     """
-    node, element = np.array(node, float, order="C"), np.array(element, np.int32, order="C")
-    if law not in LAWS:
-        raise BadInput(f"'{law}' is not an elastic law.", fix=guess(law, list(LAWS)))
+    node = np.array(node, float, order="C")
     if node.ndim != 2 or node.shape[1] != 3 or not np.isfinite(node).all():
         raise BadInput("nodes must be finite numbers of shape (V, 3).", fix="Check the mesh.")
-    rule = quadrature(node, element)
-    if len(np.unique(element)) != len(node):
+    bodies = [p.facets for p in parts if p.facets is not None]
+    used = [e.index for p in parts for e in p.energies if p.facets is not None]
+    if not np.array_equal(np.unique(np.concatenate([i.ravel() for i in used]) if used else []), np.arange(len(node))):
         raise BadInput("some nodes belong to no element, or elements to no node.", fix="Drop unused nodes and renumber.")
     held = np.zeros(len(node), bool) if clamped is None else np.array(clamped, bool)
     if normal is None:
-        return Scene(node, element, rule, law, held, None, np.zeros(0, np.int32), np.zeros(0))
+        return Scene(node, parts, held, None, np.zeros(0, np.int32), np.zeros(0))
     if contact_stiffness is None or not contact_stiffness > 0:
         raise BadInput("a plane needs a positive contact_stiffness [Pa/m].", fix="Give some (lam + 2 mu) / element size.")
     unit = np.asarray(normal, float) / np.linalg.norm(normal)
-    index, area = surface(node, element)
-    return Scene(node, element, rule, law, held, unit, index, contact_stiffness * area)
+    area = np.sum([f.share(node) for f in bodies], axis=0)
+    index = np.flatnonzero(area)
+    return Scene(node, parts, held, unit, index.astype(np.int32), contact_stiffness * area[index])
 
 
 @dataclass(frozen=True)
 class Params:
-    """What a fit may change."""
+    """What a fit may change; derivatives by it have the same form. Its bounds are checked when a simulation begins."""
 
-    youngs_modulus: np.ndarray  # [Pa] (E,)
-    poisson_ratio: np.ndarray  # (E,)
-    density: np.ndarray  # [kg/m^3] (E,)
+    material: tuple[Any, ...]  # (P,) of each part, made by part.material(...)
     gravity: np.ndarray  # [m/s^2] (3,)
     load: np.ndarray  # [N] (V, 3) constant forces on nodes
     mass_damping: float  # [1/s] alpha of Rayleigh's alpha M + beta K: drag against the world
     stiffness_damping: float  # [s] beta: Kelvin-Voigt viscosity; a mode's damping ratio is alpha / (2 omega) + beta omega / 2
     offset: float  # [m] of the plane, normal . x = offset
     friction: float  # Coulomb
+    air: float  # [kg/m^3] density of the air times the coefficient of drag
+    wind: np.ndarray  # [m/s] (3,)
 
     def __post_init__(self) -> None:
-        check(self, youngs_modulus=("E",), poisson_ratio=("E",), density=("E",), gravity=(3,), load=("V", 3))
-        if not (np.all(self.youngs_modulus > 0) and np.all(self.density > 0)):
-            raise BadInput("stiffness and density must be positive.", fix="Bound them below by a positive number.")
-        if not np.all((self.poisson_ratio > -1) & (self.poisson_ratio < 0.5)):
-            raise BadInput("Poisson's ratio must lie between -1 and 0.5.", fix="Keep poisson_ratio below 0.49.")
-        if not (self.mass_damping >= 0 and self.stiffness_damping >= 0 and self.friction >= 0):
-            raise BadInput("damping and friction cannot be negative.", fix="Give values from 0 upwards.")
+        check(self, gravity=(3,), load=("V", 3), wind=(3,))
 
     @staticmethod
     def of(
-        scene: Scene, *, youngs_modulus: np.ndarray | float, poisson_ratio: np.ndarray | float, density: np.ndarray | float = 1000.0,
-        gravity: np.ndarray | Vector = (0.0, 0.0, -9.81), load: np.ndarray | Vector = (0.0, 0.0, 0.0), mass_damping: float = 0.0,
-        stiffness_damping: float = 0.0, offset: float = 0.0, friction: float = 0.0,
+        scene: Scene, *material: Any, gravity: np.ndarray | Vector = (0.0, 0.0, -9.81), load: np.ndarray | Vector = (0.0, 0.0, 0.0),
+        mass_damping: float = 0.0, stiffness_damping: float = 0.0, offset: float = 0.0, friction: float = 0.0, air: float = 0.0,
+        wind: np.ndarray | Vector = (0.0, 0.0, 0.0),
     ) -> Params:  # fmt: skip
-        """Broadcast numbers to elements and nodes."""
-        E, nu, rho = (np.broadcast_to(np.asarray(a, float), len(scene.element)) for a in (youngs_modulus, poisson_ratio, density))
+        """Of the materials of the scene's parts, in their order; a load (3,) is broadcast to nodes."""
         force = np.broadcast_to(np.asarray(load, float), scene.node.shape)
-        return Params(E, nu, rho, np.asarray(gravity, float), force, mass_damping, stiffness_damping, offset, friction)
+        g, w = np.asarray(gravity, float), np.asarray(wind, float)
+        return Params(material, g, force, mass_damping, stiffness_damping, offset, friction, air, w)
+
+    def validate(self, scene: Scene) -> None:
+        """Raises BadInput for what is out of bounds or belongs to another scene."""
+        if len(self.material) != len(scene.parts):
+            raise BadInput(f"{len(self.material)} materials for {len(scene.parts)} parts.", fix="Give one a part, in their order.")
+        for part, material in zip(scene.parts, self.material, strict=True):
+            part.validate(material)
+        if not min(self.mass_damping, self.stiffness_damping, self.friction, self.air) >= 0:
+            raise BadInput("damping, friction and air cannot be negative.", fix="Give values from 0 upwards.")
+
+
+def node_mass(scene: Scene, params: Params) -> np.ndarray:
+    """Lumped masses (V,) [kg]."""
+    mass = np.zeros(len(scene.node))
+    for part, material in zip(scene.parts, params.material, strict=True):
+        np.add.at(mass, *part.mass(material))
+    return mass
 
 
 @dataclass(frozen=True)
@@ -125,9 +133,3 @@ def start(
     v = np.asarray(velocity, float) + np.cross(np.asarray(angular_velocity, float), arm)
     v[scene.clamped] = 0.0
     return State(x, v, x[scene.touching])
-
-
-def node_mass(scene: Scene, params: Params) -> np.ndarray:
-    """Lumped masses (V,) [kg]."""
-    share = scene.quadrature.share * params.density[:, None]
-    return np.bincount(scene.element.ravel(), share.ravel(), len(scene.node))

@@ -1,7 +1,8 @@
 """Minimisation of a potential and linear solves with its second derivative.
 
 `projective`: L-BFGS from the constant matrix of projective dynamics (Liu, Bouaziz & Kavan 2017), Newton's method where that does not
-converge. `newton`: the Hessian with each point's negative eigenvalues set to zero, factorised in every iteration. Both with a line search.
+converge. `newton`: the Hessian, factorised in every iteration; far from the minimum, and where it does not descend, with each point's
+negative eigenvalues set to zero. Both with a line search.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from video2phys.simulate.fem.potential import Body, Potential
+from video2phys.simulate.fem.potential import Blocks, Body, Potential
 
 ARMIJO = 1e-4
+SHIFT = 1e-12  # of the diagonal in Newton's method: slack threads resist in some directions only
 
 
 class Status(str, Enum):
@@ -47,22 +49,24 @@ class Solution:
 
 
 class Factor:
-    """Cholesky factor of M (c + drag) + sum w (1 + viscous) grad N grad N^T over the free nodes: one scalar matrix for all three axes.
+    """Cholesky factor of M (c + drag) + the constant matrix of each energy over the free nodes: one scalar matrix for all three axes.
 
-    w = V (2 mu + lam), an upper bound of the curvature of corotated energies near rest.
+    For laws of stretch that is sum V w (1 + viscous) grad N grad N^T, w an upper bound of their curvature near rest.
     """
 
     def __init__(self, body: Body, *, inertia: float, drag: float, viscous: float) -> None:
         from cholespy import CholeskySolverD, MatrixType
-        from scipy.sparse import coo_matrix, diags
+        from scipy.sparse import coo_matrix
 
-        scene = body.scene
-        q, free, n = scene.quadrature, scene.free, scene.element.shape[1]
-        weight = (q.volume * 2 * body.mu[:, None] + q.bulk * body.lam[:, None]) * (1 + viscous)
-        local = np.einsum("eq,eqax,eqbx->eab", weight, q.gradient, q.gradient, optimize=True)
-        row, column = np.repeat(scene.element, n, 1), np.tile(scene.element, n)
-        whole = coo_matrix((local.ravel(), (row.ravel(), column.ravel())), shape=(len(scene.node),) * 2).tocsr()
-        A = (whole + diags(body.mass * (inertia + drag)))[free][:, free].tocoo()
+        free, every = body.scene.free, np.arange(len(body.mass))
+        rows, columns, values = [every], [every], [body.mass * (inertia + drag)]
+        for energy, moduli in zip(body.energies, body.moduli, strict=True):
+            local = energy.laplacian(moduli, viscous)
+            rows.append(np.broadcast_to(energy.index[:, :, None], local.shape).ravel())
+            columns.append(np.broadcast_to(energy.index[:, None], local.shape).ravel())
+            values.append(local.ravel())
+        triplets = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        A = coo_matrix(triplets, shape=(len(every),) * 2).tocsr()[free][:, free].tocoo()
         self._free = free
         self._solver = CholeskySolverD(len(free), A.row.astype(np.int32), A.col.astype(np.int32), A.data, MatrixType.COO)
 
@@ -83,25 +87,38 @@ def minimise(potential: Potential, x: np.ndarray, factor: Factor | None, solver:
         if status is not Status.NOT_CONVERGED:
             return Solution(x, status, count, False)
 
+    began: list[float] = []
+
     def newton(at: np.ndarray, g: np.ndarray) -> np.ndarray:
-        return -direct(potential, potential.blocks(at, project=True), g)
+        """Near the minimum the true second derivative: what is pressed together there keeps its negative eigenvalues."""
+        began.append(float(np.linalg.norm(g)))
+        if began[-1] < 0.1 * began[0]:
+            p = -direct(potential, potential.blocks(at), g, shift=SHIFT)
+            if float(np.vdot(p, g)) < 0:
+                return p
+        return -direct(potential, potential.blocks(at, project=True), g, shift=SHIFT)
 
     x, status, more = _descend(potential, x, goal, solver.newton_iterations, newton)
     return Solution(x, status, count + more, count > 0)
 
 
-def direct(potential: Potential, blocks: tuple[np.ndarray, np.ndarray | None], b: np.ndarray) -> np.ndarray:
-    """Solve (second derivative) z = b (V, 3) over the free nodes by a sparse factorisation, which may be indefinite."""
+def direct(potential: Potential, blocks: Blocks, b: np.ndarray, *, shift: float = 0.0) -> np.ndarray:
+    """Solve (second derivative) z = b (V, 3) over the free nodes by a sparse factorisation, which may be indefinite.
+
+    `shift` times the largest diagonal is added to the diagonal.
+    """
+    from scipy.sparse import identity
     from scipy.sparse.linalg import splu
 
     free, z = potential.body.scene.free, np.zeros_like(b)
-    z[free] = splu(potential.matrix(blocks)).solve(np.ascontiguousarray(b[free]).ravel()).reshape(-1, 3)
+    H = potential.matrix(blocks)
+    if shift:
+        H = (H + shift * H.diagonal().max() * identity(len(free) * 3)).tocsc()
+    z[free] = splu(H).solve(np.ascontiguousarray(b[free]).ravel()).reshape(-1, 3)
     return z
 
 
-def conjugate_gradients(
-    potential: Potential, blocks: tuple[np.ndarray, np.ndarray | None], b: np.ndarray, factor: Factor, solver: Solver
-) -> tuple[np.ndarray, bool]:
+def conjugate_gradients(potential: Potential, blocks: Blocks, b: np.ndarray, factor: Factor, solver: Solver) -> tuple[np.ndarray, bool]:
     """Solve (second derivative) z = b with the constant factor as preconditioner; also says whether that succeeded.
 
     The Krylov form of z <- A^-1 (b + (A - H) z): it gains as much in every iteration and contracts wherever H is positive definite.

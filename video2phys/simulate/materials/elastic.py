@@ -27,6 +27,21 @@ def lame_pullback(
     return d_E, d_nu
 
 
+def plane_stress(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """mu = E / (2 (1 + nu)) and lam = E nu / (1 - nu^2) of a thin sheet that is free to shrink across [Pa]."""
+    mu = youngs_modulus / (2 * (1 + poisson_ratio))
+    return mu, 2 * mu * poisson_ratio / (1 - poisson_ratio)
+
+
+def plane_stress_pullback(
+    youngs_modulus: np.ndarray, poisson_ratio: np.ndarray, d_mu: np.ndarray, d_lam: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """dL/dE and dL/dnu from dL/dmu and dL/dlam of `plane_stress`."""
+    E, nu = youngs_modulus, poisson_ratio
+    mu, lam = plane_stress(E, nu)
+    return (d_mu * mu + d_lam * lam) / E, -d_mu * mu / (1 + nu) + d_lam * E * (1 + nu**2) / (1 - nu**2) ** 2
+
+
 def wave_speed(youngs_modulus: np.ndarray, poisson_ratio: np.ndarray, density: np.ndarray) -> np.ndarray:
     """Speed of pressure waves at rest, sqrt((lam + 2 mu) / rho) [m/s]."""
     mu, lam = lame(youngs_modulus, poisson_ratio)

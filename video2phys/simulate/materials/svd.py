@@ -73,7 +73,7 @@ def decomposition(real_name: str) -> SimpleNamespace:
         u0, u1 = column(M, 0), column(M, 1)
         u0 = ti.select(u0.norm_sqr() > FLAT, u0 / ti.sqrt(ti.max(u0.norm_sqr(), FLAT)), vec3(1, 0, 0))
         u1 -= u1.dot(u0) * u0
-        if u1.norm_sqr() <= FLAT:  # any direction across
+        if u1.norm_sqr() <= FLAT * ti.max(column(M, 0).norm_sqr(), 1.0):  # round-off: any direction across
             u1 = u0.cross(ti.select(ti.abs(u0[0]) < 0.6, vec3(1, 0, 0), vec3(0, 1, 0)))
         u1 /= u1.norm()
         U = ti.Matrix.cols([u0, u1, u0.cross(u1)])

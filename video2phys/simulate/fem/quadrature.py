@@ -1,4 +1,4 @@
-"""Shape functions of tetrahedra and hexahedra, and the points where their energies are summed.
+"""Shape functions of simplices and hexahedra, and the points where their energies are summed.
 
 Linear elements lock: near nu = 0.5 every point that keeps its volume is one more constraint, more than the nodes can satisfy, and thin
 ones also resist bending by shear. Hexahedra of 27 nodes bend freely, and their lam terms are summed at fewer points than their mu terms
@@ -8,32 +8,32 @@ ones also resist bending by shear. Hexahedra of 27 nodes bend freely, and their 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 
 from video2phys.errors import BadInput
 
-NODES = (4, 8, 27)  # of an element
+NODES = (2, 3, 4, 8, 27)  # of segments, triangles, tetrahedra, hexahedra
 
 
 @dataclass(frozen=True)
 class Quadrature:
-    """Points where energies are summed: one in a tetrahedron, 2x2x2 in a hexahedron of 8 nodes, in one of 27 nodes 3x3x3 for the terms
-    with mu and 2x2x2 for those with lam. A point counts with one volume for mu and one for lam."""
+    """Points where energies are summed: one in a simplex, exact for its linear shape functions, 2x2x2 Gauss points in a hexahedron of 8
+    nodes, in one of 27 nodes 3x3x3 for the terms with mu and 2x2x2 for those with lam. A point counts with one volume for each."""
 
     gradient: np.ndarray  # [1/m] (E, Q, n, 3) of each node's shape function by rest position
-    volume: np.ndarray  # [m^3] (E, Q) of the terms with mu
-    bulk: np.ndarray  # [m^3] (E, Q) of the terms with lam
-    share: np.ndarray  # [m^3] (E, n) integral of each shape function: the volume lumped to each node
+    volume: np.ndarray  # (2, E, Q) of the terms with mu, and with lam: [m^3], [m^2] of triangles, [m] of segments
+    share: np.ndarray  # (E, n) integral of each shape function: the volume lumped to each node
 
 
 def shape(at: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shape functions (Q, n) of an element with n nodes at local coordinates (Q, 3) in 0..1, and their local derivatives (Q, n, 3).
+    """Shape functions (Q, n) of an element with n nodes at local coordinates (Q, D) in 0..1, and their local derivatives (Q, n, D).
 
-    Nodes of hexahedra are ordered as nested loops over x, y, z.
+    D is 3, or less of segments and triangles. Nodes of hexahedra are ordered as nested loops over x, y, z.
     """
-    if n == 4:
-        return np.c_[1 - at.sum(1), at], np.broadcast_to(np.vstack([-np.ones(3), np.eye(3)]), (len(at), 4, 3))
+    if n <= 4:
+        return np.c_[1 - at.sum(1), at], np.broadcast_to(np.vstack([-np.ones(n - 1), np.eye(n - 1)]), (len(at), n, n - 1))
     if n == 8:
         value, slope = np.stack([1 - at, at], 1), np.stack([-np.ones_like(at), np.ones_like(at)], 1)
     else:
@@ -55,24 +55,27 @@ def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def quadrature(node: np.ndarray, element: np.ndarray) -> Quadrature:
-    """Quadrature of tetrahedra (E, 4) or hexahedra (E, 8 or 27). Raises BadInput for other elements, and for those inside out."""
+    """Quadrature of segments (E, 2), triangles (E, 3), tetrahedra (E, 4) or hexahedra (E, 8 or 27).
+
+    Raises BadInput for other elements, for those without extent, and for solid ones that are inside out.
+    """
     if element.ndim != 2 or element.shape[1] not in NODES:
-        raise BadInput(f"elements have shape {element.shape}, want (E, 4), (E, 8) or (E, 27).", fix="Use tetrahedra or hexahedra.")
+        raise BadInput(f"elements have shape {element.shape}, want (E, n) with n in {NODES}.", fix="Use segments to hexahedra.")
     n = element.shape[1]
-    if n == 4:
-        at, full, reduced = np.full((1, 3), 0.25), np.array([1 / 6]), np.array([1 / 6])
-    elif n == 8:
-        at, full = gauss(2)
-        reduced = full
-    else:
-        (fine, weight), (coarse, other) = gauss(3), gauss(2)
+    if n == 27:
+        (fine, full), (coarse, reduced) = gauss(3), gauss(2)
         at = np.vstack([fine, coarse])
-        full, reduced = np.r_[weight, np.zeros(len(other))], np.r_[np.zeros(len(weight)), other]
+        weight = np.stack([np.r_[full, 0 * reduced], np.r_[0 * full, reduced]])
+    else:
+        at, full = gauss(2) if n == 8 else (np.full((1, n - 1), 1 / n), np.array([1 / factorial(n - 1)]))
+        weight = np.stack([full, full])
     value, local = shape(at, n)
     jacobian = np.einsum("enx,qnl->eqxl", node[element], local)
-    size = np.linalg.det(jacobian)
+    gram = np.swapaxes(jacobian, 2, 3) @ jacobian
+    size = np.linalg.det(jacobian) if n >= 4 else np.sqrt(np.maximum(np.linalg.det(gram), 0.0))
     if not (size > 0).all():
         bad = int(np.argmax((size <= 0).any(1)))
         raise BadInput(f"element {bad} is inside out or flat.", fix="Order its nodes so that its volume is positive, or remove it.")
-    gradient = np.einsum("qnl,eqlx->eqnx", local, np.linalg.inv(jacobian))
-    return Quadrature(gradient, size * full, size * reduced, np.einsum("eq,qn->en", size * full, value))
+    inverse = np.linalg.inv(jacobian) if n >= 4 else np.linalg.solve(gram, np.swapaxes(jacobian, 2, 3))
+    volume = size * weight[:, None]
+    return Quadrature(np.einsum("qnl,eqlx->eqnx", local, inverse), volume, np.einsum("eq,qn->en", volume[0], value))
