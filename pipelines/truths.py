@@ -40,6 +40,11 @@ def close(name: str, value: float, gap: float) -> Truth:
     return Truth(name, value, "absolute", wanted=(value - gap, value + gap))
 
 
+def decades(name: str, value: float, apart: float) -> Truth:
+    """Right within so many decades."""
+    return Truth(name, value, "log10", wanted=(value * 10**-apart, value * 10**apart))
+
+
 FRICTION = Truth("friction", 0.325, wanted=(0.29, 0.36))
 # Stated or measured by the sources of the real captures (../shared/data/real/README.md).
 REAL = {
@@ -69,16 +74,22 @@ def stated(capture: Path) -> list[Truth]:
         return REAL.get(capture.name, [])
     truth = yaml.safe_load(file.read_text())
     if "materials" in truth:
-        material = truth["materials"][0]
-        found = [Truth("youngs_modulus", material["E"], "log10")] if "E" in material else []
-        found += [Truth("poisson_ratio", material["nu"], "absolute")] if "nu" in material else []
-        if "yield_stress" in material:  # there |dev tau| <= yield stress; here that is sqrt(2/3) of the one in uniaxial tension
-            found.append(Truth("yield_stress", material["yield_stress"] * math.sqrt(1.5), "log10"))
-        found += [Truth("friction_angle", material["friction_angle"], "absolute")] if "friction_angle" in material else []
-        found += [Truth("viscosity", material["viscosity"], "log10")] if "viscosity" in material else []
-        return found
+        return _matter(truth["materials"][0])
     impacts = [hit["e"] for hit in truth["restitution"]["impacts"]] or [truth["restitution"]["drop_test"]]
     return [Truth("friction", truth["contact"]["friction"]), Truth("restitution", float(np.mean(impacts)), "absolute")]
+
+
+def _matter(material: dict[str, Any]) -> list[Truth]:
+    """What a simulator was given of a material; the stiffness of sand and fluids is not asked for, as motion hardly depends on it."""
+    if "friction_angle" in material:
+        return [close("friction_angle", material["friction_angle"], 4.0)]
+    if "viscosity" in material:
+        return [decades("viscosity", material["viscosity"], 0.3)]
+    plastic = "yield_stress" in material
+    found = [decades("youngs_modulus", material["E"], 0.25 if plastic else 0.06), Truth("poisson_ratio", material["nu"], "absolute")]
+    if plastic:  # there |dev tau| <= yield stress; here that is sqrt(2/3) of the one in uniaxial tension
+        found.append(decades("yield_stress", material["yield_stress"] * math.sqrt(1.5), 0.12))
+    return found
 
 
 def scene_checks(capture: Path, made: dict[str, Any]) -> list[dict[str, Any]]:

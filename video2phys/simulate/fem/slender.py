@@ -162,7 +162,7 @@ def _curvature(node: np.ndarray, triangle: np.ndarray) -> tuple[np.ndarray, np.n
     corner = node[triangle]
     frame = np.linalg.qr(np.stack([corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]], 2))[0]  # (T, 3, 2) of each plane
     flat = (corner - corner[:, :1]) @ frame
-    length = np.sqrt(np.abs(np.cross(flat[:, 1], flat[:, 2])))  # [m] the unit below: coefficients of order one
+    length = np.sqrt(np.abs(np.linalg.det(flat[:, 1:])))  # [m] the unit below: coefficients of order one
     flat = flat / length[:, None, None]
     begin, end = np.arange(3), np.array([1, 2, 0])
     along, there = corner[:, end] - corner, node[across] - corner
