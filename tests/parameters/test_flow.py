@@ -129,7 +129,7 @@ def test_viscosity_from_the_outlines_of_a_finer_simulation(tmp_path: Path):
     def make(count: int) -> Motion:
         return thrown("fluid", 0.009, count)
 
-    fit = refine(make, target, TIME, SMALL, search(make, target, TIME, SMALL, silent), silent)
+    fit = refine(make, target, TIME, SMALL, search(make(SMALL.coarse_particles), target, TIME, silent), silent)
     assert abs(np.log10(fit.values["viscosity"][0] / 5.0)) < 0.3
     low, high = fit.profiles["viscosity"]
     assert low < 5.0 < high

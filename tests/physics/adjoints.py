@@ -9,8 +9,9 @@ import numpy as np
 
 from video2phys.simulate.fem.gradient import differentiable
 from video2phys.simulate.fem.rollout import rollout
-from video2phys.simulate.fem.scene import Params, Scene, State
+from video2phys.simulate.fem.scene import Params, Scene, State, start
 from video2phys.simulate.fem.solver import Solver, Status
+from video2phys.simulate.fem.statics import equilibrium
 
 EXACT = Solver(absolute=2e-13, relative=1e-12, iterations=400)
 SIZES = {
@@ -73,3 +74,16 @@ def through_time(
         return float((a * t.position).sum() + (b * t.velocity).sum())
 
     return compare(pullback(a, b), loss, params, state, skip=skip, rel=rel, sizes=sizes), track
+
+
+def at_rest(scene: Scene, params: Params, *, skip=(), solver=EXACT, sizes=SIZES) -> dict[str, tuple[float, float]]:
+    """`compare` for a random loss of the place of rest."""
+    solution, pullback = equilibrium(params, scene, solver=solver)
+    assert solution.status is Status.CONVERGED
+    a = np.random.default_rng(1).normal(size=scene.node.shape)
+
+    def loss(p, s):
+        return float((a * equilibrium(p, scene, s, solver=solver)[0].position).sum())
+
+    unused = ("mass_damping", "stiffness_damping", "velocity", "position", "air", "wind")
+    return compare(pullback(a), loss, params, start(scene), skip=(*unused, *skip), sizes=sizes)

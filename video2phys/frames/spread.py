@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from video2phys.solve import robust
+
 
 def points(at: np.ndarray) -> np.ndarray:
     """The places (N, 3) of paths (T, O, 3), without those not seen."""
@@ -18,12 +20,8 @@ def way(at: np.ndarray) -> float:
 
 
 def noise(at: np.ndarray) -> float:
-    """Robust sigma [length unit] of paths (T, O, 3) from their third differences, which no smooth motion has.
-
-    A third difference has the variance 1 + 9 + 9 + 1 = 20 of the noise. Axes along which nothing moves do not count.
-    """
-    third = np.diff(at[..., np.ptp(points(at), axis=0) > 0], 3, axis=0)
-    return _robust(third[np.isfinite(third)])
+    """Robust sigma [length unit] of paths (T, O, 3). Axes along which nothing moves do not count."""
+    return robust.noise(np.diff(at[..., np.ptp(points(at), axis=0) > 0], 3, axis=0))
 
 
 def turn_noise(rotation: np.ndarray) -> float:
@@ -32,8 +30,4 @@ def turn_noise(rotation: np.ndarray) -> float:
         return 0.0
     spun = Rotation.from_quat(rotation, scalar_first=True)
     steps = (spun[1:] * spun[:-1].inv()).as_rotvec()
-    return _robust(np.diff(steps[:, np.ptp(steps, axis=0) > 0], 2, axis=0))
-
-
-def _robust(third: np.ndarray) -> float:
-    return float(1.4826 * np.median(np.abs(third)) / np.sqrt(20)) if third.size else 0.0
+    return robust.noise(np.diff(steps[:, np.ptp(steps, axis=0) > 0], 2, axis=0))

@@ -14,6 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from video2phys.solve import robust
+
 SHORTEST = 6  # frames of a phase: a parabola has three coefficients an axis, and the noise needs as many
 SYSTEMATIC = 0.2  # [px] outlines follow the pixel grid by this much, without being white noise
 GLITCH = 8  # frames of a track's error between two longer parts of one motion
@@ -59,8 +61,7 @@ def white_noise(position: np.ndarray) -> float:
     """Robust sigma [px] an axis of the track (T, 2) from third differences, which a parabola does not have."""
     if len(position) < 5:
         return SYSTEMATIC
-    d = np.diff(position, 3, axis=0)
-    return max(float(1.4826 * np.median(np.abs(d)) / np.sqrt(20)), 0.02)
+    return max(robust.noise(np.diff(position, 3, axis=0)), 0.02)
 
 
 def spikes(position: np.ndarray, sigma: float) -> np.ndarray:

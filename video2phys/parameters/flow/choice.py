@@ -36,16 +36,15 @@ def candidates(
     make: Mapping[str, Make], seen: Outlines, time: np.ndarray, train: int, settings: FlowSettings, progress: Progress
 ) -> list[Candidate]:
     """The materials of `make` that are not hopeless, best first. The first `train` of the frames at `time` (T,) are fitted."""
-    scanned = {}
-    for name, made in make.items():
-        motion = made(settings.coarse_particles)
+    coarse, scanned = {name: made(settings.coarse_particles) for name, made in make.items()}, {}
+    for name, motion in coarse.items():
         space, starts, _ = opening(motion)
         squares = (residuals(motion, seen, space, time[:train])(starts) ** 2).sum(-1)
         scanned[name] = float(np.sqrt(np.nanmin(squares))) if np.isfinite(squares).any() else np.inf
     promising = [name for name, error in scanned.items() if error <= HOPELESS * min(scanned.values())]
     out = []
     for k, name in enumerate(promising):
-        motion, space, found = search(make[name], seen, time[:train], settings, part(progress, k, len(promising)), keep=KEPT)
+        motion, space, found = search(coarse[name], seen, time[:train], part(progress, k, len(promising)), keep=KEPT)
         squares = SIGMA**2 * (residuals(motion, seen, space, time)(found.values[:1]).reshape(len(time), -1) ** 2).sum(-1)
         n, unknowns = len(time), len(MATERIALS[name].unknowns)
         criterion = n * np.log(squares.mean()) + unknowns * np.log(n)

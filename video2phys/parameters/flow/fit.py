@@ -102,9 +102,8 @@ def opening(motion: Motion) -> tuple[Space, np.ndarray, np.ndarray]:
     return space, starts, np.tile(np.arange(len(scan)), len(frictions))
 
 
-def search(make: Make, seen: Outlines, time: np.ndarray, settings: FlowSettings, progress: Progress, keep: int = KEPT) -> Searched:
-    """The `keep` best starts of a material on the coarse body, refined."""
-    motion = make(settings.coarse_particles)
+def search(motion: Motion, seen: Outlines, time: np.ndarray, progress: Progress, keep: int = KEPT) -> Searched:
+    """The `keep` best starts of a motion of the coarse body, refined."""
     space, starts, group = opening(motion)
     found = multistart(residuals(motion, seen, space, time), space, starts, keep=keep, group=group, progress=progress, max_steps=SHORT,
                        tolerance=1e-2, probe=False)  # fmt: skip

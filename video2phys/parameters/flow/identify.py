@@ -118,6 +118,6 @@ def rank(p: Problem, settings: FlowSettings, progress: Progress) -> list[Candida
 def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress) -> Parameters:
     """Fit a material."""
     make, time = p.make[material], p.time[: p.train]
-    searched = search(make, p.seen, time, settings, part(progress, 0, 2))
+    searched = search(make(settings.coarse_particles), p.seen, time, part(progress, 0, 2))
     fit = refine(make, p.seen, time, settings, searched, part(progress, 1, 2))
     return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)

@@ -8,6 +8,7 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.parameters.split import split
+from video2phys.solve import robust
 from video2phys.types import Markers
 
 MOVES = 0.2  # of the farthest marker's way: less is the clamp giving way, or noise
@@ -80,9 +81,8 @@ def _middle(p: np.ndarray) -> np.ndarray:
 
 
 def _noise(p: np.ndarray) -> float:
-    """[m] From third differences, in which smooth motion vanishes; the quieter half of the record counts (20 = 1 + 9 + 9 + 1)."""
-    third = np.abs(np.diff(p[len(p) // 2 :], 3, axis=0))
-    return float(np.nanmedian(third) / 0.6745 / np.sqrt(20)) + 1e-9
+    """[m] The quieter half of the record counts."""
+    return robust.noise(np.diff(p[len(p) // 2 :], 3, axis=0)) + 1e-9
 
 
 def _onset(t: np.ndarray, along: np.ndarray) -> tuple[int, float]:
