@@ -65,7 +65,7 @@ def _train(frames: Frames, minutes: float | None = None, iterations: int = LONG)
     def watch(moment: train.Moment) -> None:
         last[:] = [moment]
 
-    train.train(cloud, others, initialise.region(shots)[1], plan, watch=watch)
+    train.train(cloud, others, initialise.region([s.camera for s in shots])[1], plan, watch=watch)
     done = last[0].cloud
     similar = []
     for shot in held:

@@ -178,6 +178,7 @@ class Frames:
     points: np.ndarray | None = None  # [length unit] (N, 3) sparse points of the scan, where its cameras were found or checked
     points_colour: np.ndarray | None = None  # (N, 3) uint8
     tracks: StateTrack | None = None  # a capture of measured tracks: the motion itself, and no pictures
+    splats: str = ""  # a capture of trained Gaussians: their file, relative to the folder; `scan` then has cameras without pictures
 
     def __post_init__(self) -> None:
         check(self, time=("T",), points=("N", 3), points_colour=("N", 3))

@@ -44,7 +44,7 @@ def test_a_body_that_stands_on_a_floor_is_closed_by_it() -> None:
     assert plane is not None
     np.testing.assert_allclose(plane[0], [0, 0, 1], atol=0.02)
     assert plane[1] == pytest.approx(FLOOR, abs=0.003)
-    vertices, faces = surface(cut(fuse(cloud, pictures, CENTRE, 0.17, 48), plane))
+    vertices, faces = surface(cut(fuse(cloud, [s.camera for s in pictures], CENTRE, 0.17, 48), plane))
     volume, _ = volume_and_centre(vertices, faces)
     cap = np.pi * (0.5 * RADIUS) ** 2 * (2.5 * RADIUS) / 3
     truth = 4 / 3 * np.pi * RADIUS**3 - cap

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.frames import cameras, capture, masks, scale, still, tracks
+from video2phys.frames import cameras, capture, masks, scale, splats, still, tracks
 from video2phys.frames.about import about, up_axis
 from video2phys.frames.layouts.recognise import recognise
 from video2phys.frames.read import read, stills
@@ -17,7 +17,7 @@ from video2phys.types import Camera, Frames, View
 
 
 def run(folder: Path, settings: Settings, context: Context) -> Frames:
-    """Read the capture at `folder` (or one file of video or tracks) and write its pictures and masks into context.folder.
+    """Read the capture at `folder` (or one file: video, tracks, trained Gaussians) and write its pictures and masks into context.folder.
 
     Raises BadInput, with a remedy, for anything that is not a capture of a moving object.
     """
@@ -31,6 +31,8 @@ def run(folder: Path, settings: Settings, context: Context) -> Frames:
     layout = recognise(folder, keys, up)
     if layout.tracks is not None:
         return tracks.run(layout, layout.tracks, keys, settings, context)
+    if layout.splats is not None:
+        return splats.run(layout, layout.splats, keys, context)
     if not layout.sources:
         return still.run(layout, keys, settings, context)
     clips, notes, warnings = read(layout, keys, settings, context.folder, _part(context.progress, 0.0, 0.5))

@@ -46,13 +46,19 @@ def upright(lenses: Sequence[Lens], up: np.ndarray | None = None) -> World:
     how = "up is against the gravity of capture.yaml"
     if up is None:
         up, how = _up(R)
-    up = up / np.linalg.norm(up)
-    side = np.cross(up, np.eye(3)[np.argmin(np.abs(up))])
-    side /= np.linalg.norm(side)
     across = np.eye(3) - R[:, 2, :, None] * R[:, 2, None, :]
     origin = np.linalg.lstsq(across.sum(0), np.einsum("nij,nj->i", across, centre), rcond=None)[0]
     distance = float(np.median(np.linalg.norm(centre - origin, axis=1)))
-    return World(np.stack([side, np.cross(up, side), up]), origin, 1 / distance if distance > 0 else 1.0, how)
+    return World(turn_to(up), origin, 1 / distance if distance > 0 else 1.0, how)
+
+
+def turn_to(up: np.ndarray) -> np.ndarray:
+    """Rotation (3, 3) of a world in which `up` (3,), of any length, becomes z; x stays x where it can."""
+    up = up / np.linalg.norm(up)
+    level = np.eye(3)[np.argmin(np.abs(up))]
+    side = level - (level @ up) * up
+    side /= np.linalg.norm(side)
+    return np.stack([side, np.cross(up, side), up])
 
 
 def _up(R: np.ndarray) -> tuple[np.ndarray, str]:

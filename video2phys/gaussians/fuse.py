@@ -14,7 +14,8 @@ import torch
 
 from video2phys.errors import BadInput
 from video2phys.gaussians.cloud import Cloud
-from video2phys.gaussians.hull import Grid, Shot
+from video2phys.gaussians.hull import Grid
+from video2phys.types import Camera
 
 BAND = 4  # [cells] from a surface within which a depth counts
 SOLID, CLEAR = 0.7, 0.3  # alpha from which a pixel has a depth; up to which nothing is there
@@ -23,7 +24,7 @@ REMEDY = "Give masks of the object, or photographs from all around it."
 
 
 @torch.no_grad()
-def fuse(cloud: Cloud, shots: Sequence[Shot], centre: np.ndarray, radius: float, cells: int) -> Grid:
+def fuse(cloud: Cloud, cameras: Sequence[Camera], centre: np.ndarray, radius: float, cells: int) -> Grid:
     """Distances [length unit], positive inside, in the cube about a ball of interest; outside the ball all is empty."""
     from scipy.ndimage import map_coordinates
 
@@ -31,8 +32,7 @@ def fuse(cloud: Cloud, shots: Sequence[Shot], centre: np.ndarray, radius: float,
     grid = Grid(np.zeros((cells + 1,) * 3), centre - radius, step)
     points = grid.points()
     total, weight, seen = (np.zeros(grid.value.shape) for _ in range(3))
-    for shot in shots:
-        camera = shot.camera
+    for camera in cameras:
         picture = cloud.draw(camera)
         depth, alpha = picture.depth.cpu().numpy(), picture.alpha.cpu().numpy()
         pixel, z = camera.project(points) - 0.5, camera.to_camera(points)[..., 2]

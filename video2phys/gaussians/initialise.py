@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
 from video2phys.gaussians.cloud import Cloud
 from video2phys.gaussians.hull import Shot
 from video2phys.render.harmonics import C0
+from video2phys.types import Camera
 
 ALONE = 3  # nearest neighbours whose mean distance is a point's first size
 OPACITY = 0.1  # of Gaussians that start at points
@@ -51,21 +54,21 @@ def at_points(points: np.ndarray, colour: np.ndarray, extent: float, degree: int
     return cloud_of(points, colour, np.tile(size[:, None], (1, 3)), np.tile([1.0, 0, 0, 0], (len(points), 1)), OPACITY, degree)
 
 
-def region(shots: list[Shot]) -> tuple[np.ndarray, float]:
+def region(cameras: Sequence[Camera]) -> tuple[np.ndarray, float]:
     """What the cameras look at: the point nearest to all their axes, and the median distance to the cameras."""
     A, b = np.zeros((3, 3)), np.zeros(3)
-    for shot in shots:
-        forward = shot.camera.world_to_camera[2, :3]
+    for camera in cameras:
+        forward = camera.world_to_camera[2, :3]
         across = np.eye(3) - np.outer(forward, forward)
-        A, b = A + across, b + across @ shot.camera.center
+        A, b = A + across, b + across @ camera.center
     centre = np.linalg.lstsq(A, b, rcond=None)[0]
-    return centre, float(np.median([np.linalg.norm(shot.camera.center - centre) for shot in shots]))
+    return centre, float(np.median([np.linalg.norm(camera.center - centre) for camera in cameras]))
 
 
 def at_random(shots: list[Shot], count: int, seed: int, degree: int) -> Cloud:
     """Gaussians anywhere in the ball whose radius is the cameras' distance, and some further out, coloured by a picture that shows them."""
     gen = np.random.default_rng(seed)
-    centre, radius = region(shots)
+    centre, radius = region([s.camera for s in shots])
     direction = gen.normal(size=(count, 3))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     beyond = gen.random(count) < SHELL

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -32,6 +34,20 @@ def colour(harmonics: Tensor, direction: Tensor) -> Tensor:
     """RGB (G, 3), not below 0, of coefficients (G, K, 3) seen along unit directions (G, 3): 0.5 + sum_k Y_k h_k."""
     degree = round(harmonics.shape[1] ** 0.5) - 1
     return (0.5 + (basis(direction, degree)[..., None] * harmonics).sum(-2)).clamp_min(0)
+
+
+def turned(harmonics: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Coefficients (G, K, 3) of the same colours after a rotation `turn` (3, 3) of the world: Y(R d) h' = Y(d) h for all d.
+
+    A rotation mixes harmonics of one degree only, so that enough directions give h' exactly, by least squares.
+    """
+    import torch
+
+    degree = round(harmonics.shape[1] ** 0.5) - 1
+    direction = np.random.default_rng(0).normal(size=(4 * harmonics.shape[1], 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    before, after = (basis(torch.from_numpy(d), degree).numpy() for d in (direction, direction @ turn.T))
+    return np.einsum("kl,glc->gkc", np.linalg.lstsq(after, before, rcond=None)[0], harmonics)
 
 
 def shade(mean: Tensor, harmonics: Tensor, world_to_camera: Tensor, orthographic: bool) -> Tensor:

@@ -11,19 +11,19 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.frames.capture import Capture
-from video2phys.frames.layouts import colmap, folder, nerfstudio, pacnerf, tracks
+from video2phys.frames.layouts import colmap, folder, nerfstudio, pacnerf, splats, tracks
 from video2phys.frames.layouts.source import Layout
 
 FOREIGN = {  # a file that betrays a layout which is not read, and its name
     "calibrate.pkl": "PhysTwin",
     "camera.json": "Spring-Gaus",
     "dynamic": "Spring-Gaus",
-    "point_cloud": "trained Gaussian splats",
 }
 
 
 def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
-    """The layout of `capture`, a folder, one video file or one file of tracks. `up` gives the turn to z up for a layout's own up axis.
+    """The layout of `capture`, a folder, or one file of video, tracks or trained Gaussians. `up` gives the turn
+    to z up for a layout's own up axis.
 
     Raises BadInput for a folder that holds nothing to read, or a layout that is known and not read.
     """
@@ -40,6 +40,8 @@ def recognise(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | Non
 def _read(capture: Path, keys: Capture, up: Callable[[str], np.ndarray | None]) -> Layout:
     if (table := tracks.find(capture, keys)) is not None:
         return tracks.read(table)
+    if (trained := splats.find(capture)) is not None:
+        return splats.read(trained)
     if capture.is_file():
         return folder.single(capture, keys, up("z"))
     if (capture / "transforms.json").is_file():

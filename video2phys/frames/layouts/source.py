@@ -64,6 +64,7 @@ class Layout:
     points: np.ndarray | None = None  # [length unit] (N, 3) sparse points, where the layout has some
     points_colour: np.ndarray | None = None  # (N, 3) uint8
     tracks: Tracks | None = None  # instead of pictures
+    splats: Path | None = None  # file of trained Gaussians, instead of pictures
 
 
 def is_video(file: Path) -> bool:

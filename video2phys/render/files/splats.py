@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from video2phys.render.harmonics import turned
+
 NEEDLE = 1e4  # longest over shortest standard deviation; a shorter one is raised to this share
 GIANT = 1e3  # times the scene's size, from which a standard deviation is a mistake
 FAINT = 1 / 256  # opacity under which nothing is drawn; a byte of 1 stays
@@ -20,6 +22,14 @@ class Splats:
     scale: np.ndarray  # (G, 3) standard deviations
     opacity: np.ndarray  # (G,) 0..1
     harmonics: np.ndarray  # (G, K, 3) K = 1, 4, 9, 16
+
+    def moved(self, turn: np.ndarray, origin: np.ndarray, size: float) -> Splats:
+        """The same in another world, y = size turn (x - origin), turn (3, 3) a rotation."""
+        from scipy.spatial.transform import Rotation
+
+        own = Rotation.from_quat(np.roll(self.quaternion, -1, axis=1))
+        quaternion = np.roll((Rotation.from_matrix(turn) * own).as_quat(), 1, axis=1)
+        return Splats(size * (self.mean - origin) @ turn.T, quaternion, size * self.scale, self.opacity, turned(self.harmonics, turn))
 
     def __getitem__(self, rows: np.ndarray) -> Splats:
         return Splats(*(getattr(self, f.name)[rows] for f in fields(self)))
