@@ -26,7 +26,7 @@ from functools import cache
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Elastic
 from video2phys.simulate.materials.kernels import stress
-from video2phys.simulate.mpm.transfer import types
+from video2phys.simulate.mpm.spline import types
 
 LIGHTEST = 1e-30  # [kg] a node without mass carries nothing
 SWEEPS = 3  # of Gauss-Seidel a step; what is left is taken up by the next steps

@@ -11,7 +11,7 @@ from video2phys.simulate.lagrangian.kernel import advance
 from video2phys.simulate.lagrangian.lattice import Lattice, Nodes
 from video2phys.simulate.materials.elastic import lame
 from video2phys.simulate.mpm.rollout import schedule
-from video2phys.simulate.mpm.scene import Params, contact
+from video2phys.simulate.mpm.scene import Params, Scene
 from video2phys.types import check
 
 STIFFNESS = 3.0  # of the contact layer, in units of (lam + 2 mu) / particle spacing: a wave's pressure presses it in by a few per cent
@@ -77,7 +77,7 @@ def rollout(
     volume = scene.volume * params.size[:, None] ** 3
     node_mass = (to_particles.T @ (params.density * volume).T).T
     mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
-    normal, offset = contact(params, scene)
+    normal, offset, friction = plane(params, scene)
     spring = STIFFNESS * lattice.touch_area * (params.size**2 * (lam + 2 * mu) / np.cbrt(volume.mean(1)))[:, None]
     push, goal, lost = (np.zeros(spring.shape, real) for _ in range(3))
 
@@ -90,7 +90,7 @@ def rollout(
     common = (
         np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
         lattice.touch_first, array(lattice.touch_weight), array(spring), push, goal, lost, np.zeros((*spring.shape, 3), real), array(mu),
-        array(lam), array(params.gravity), array(normal), array(offset), array(params.friction), array(damping), array(loss),
+        array(lam), array(params.gravity), array(normal), array(offset), array(friction), array(damping), array(loss),
         array(1 / params.size),
     )  # fmt: skip
     kernel, nodes = advance(scene.precision, law), [x.copy()]
@@ -100,3 +100,13 @@ def rollout(
         nodes.append(np.where(failed[:, None, None] > 0, np.nan, x))
     v[failed > 0] = np.nan
     return Track(np.asarray(time, float), np.stack(nodes), v, params.size, failed > 0, lattice)
+
+
+def plane(params: Params, scene: Scene) -> tuple[np.ndarray, ...]:
+    """Normal (1, 3), offsets (B,) and friction (B,) of the plane; without one it is put out of reach."""
+    walls, batch = scene.boundaries, len(params.size)
+    if not walls:
+        return np.array([[0, 0, 1.0]]), np.full(batch, -1e9), np.zeros(batch)
+    if len(walls) > 1 or not walls[0].endless or walls[0].velocity.any():
+        raise BadInput("this simulator knows one plane at rest and no other boundary.", fix="Simulate it with simulate.mpm.")
+    return walls[0].normal[None], params.offset[:, 0], params.friction[:, 0]

@@ -9,6 +9,7 @@ from functools import cache
 
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
+from video2phys.simulate.mpm.spline import splines
 from video2phys.simulate.mpm.transfer import functions
 
 
@@ -16,20 +17,21 @@ from video2phys.simulate.mpm.transfer import functions
 def advance(real_name: str, law: Law) -> Callable[..., None]:
     """Kernel that moves (B, S, N) particle arrays through `steps[b]` steps.
 
-    With stride 1, slot s holds the state before step s (a tape for the reverse pass); with stride 0 the state is
-    overwritten in slot 0. A member whose `failed` is set stays as it is.
+    With stride 1, slot s holds the state before step s and what its grid gathers (a tape for the reverse pass); with stride 0 the state
+    is overwritten in slot 0. Time is `begin` + step * dt. A member whose `failed` is set stays as it is.
     """
     ti = taichi()
     f = functions(real_name, law)
     t = f.types
-    real, vec3, mat3 = t.real, t.vec3, t.mat3
+    real, vec3, mat3, weights = t.real, t.vec3, t.mat3, splines(real_name).weights
 
     @ti.kernel
     def kernel(
         x: t.path, v: t.path, C: t.path_matrix, F: t.path_matrix, mass: t.per_particle, volume: t.per_particle,
-        width: t.per_particle, matter: t.constants, gravity: t.gravity, normal: t.gravity, offset: t.per_member, friction: t.per_member,
-        fading: t.per_member, dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, stress: t.matrices, grid: t.grid,
-        push: t.nodes, before: t.grid, failed: t.ints, stride: ti.i32,
+        width: t.per_particle, matter: t.constants, gravity: t.gravity, fading: t.per_member, samples: t.per_member, frame: t.constants,
+        extent: t.extents, normal: t.gravity, speed: t.gravity, offset: t.per_particle, friction: t.per_particle, begin: real,
+        dt: t.per_member, steps: t.ints, dx: real, elastic: t.matrices, grid: t.grid, push: t.path, before: t.grid, moved: t.vectors,
+        failed: t.ints, stride: ti.i32,
     ):  # fmt: skip
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
@@ -39,38 +41,35 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                 for step in range(steps[b]):
                     s = step * stride
                     lo, size = f.box(x, b, s, inv)
-                    if failed[b] == 0 and not f.usable(lo, size, grid.shape[1]):
+                    if failed[b] == 0 and not f.usable(lo, size, grid.shape[2]):
                         failed[b] = 1
                     if failed[b] == 0:
                         f.to_grid(
-                            b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, normal[0], offset[b], elastic, stress,
-                            grid, push, before, False,
+                            b, s, lo, size, x, v, C, F, mass, volume, width, matter[b], dt[b], dx, begin + step * dt[b], samples, frame,
+                            extent, normal, speed, offset, elastic, grid, push, before,
                         )  # fmt: skip
                         for c in range(size[0] * size[1] * size[2]):
-                            g = grid[b, c]
+                            g = grid[b, s, c]
                             if g[3] > 0:
-                                u = f.velocity(g, push[b, c], dt[b], gravity[b], normal[0], friction[b])
-                                grid[b, c] = t.vec4(u[0], u[1], u[2], g[3])
+                                moved[b, c] = f.velocity(g, b, s, c, speed.shape[0], push, dt[b], gravity[b], friction, speed)
                                 if ti.static(f.keeps):
-                                    before[b, c] = before[b, c] / g[3]
+                                    before[b, s, c] = before[b, s, c] / g[3]
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
-                            wz = f.line_weights(fx[2])
+                            wx, wy, wz = weights(fx[0]), weights(fx[1]), weights(fx[2])
                             o = base - lo
                             new_v, new_C, old_v = vec3(0), mat3(0), vec3(0)
                             for i, k in ti.static(ti.ndrange(3, 3)):
                                 c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
                                 line, slope, was = vec3(0), vec3(0), vec3(0)
                                 for m in ti.static(range(3)):
-                                    g = grid[b, c + m]
-                                    u = wz[m] * vec3(g[0], g[1], g[2])
+                                    u = wz[m] * moved[b, c + m]
                                     line += u
                                     slope += m * u
                                     if ti.static(f.keeps):
-                                        a = before[b, c + m]
-                                        was += wz[m] * vec3(a[0], a[1], a[2])
-                                wt = f.weight(i - fx[0]) * f.weight(k - fx[1])
+                                        was += wz[m] * before[b, s, c + m].xyz
+                                wt = wx[i] * wy[k]
                                 old_v += wt * was
                                 line *= wt
                                 new_v += line

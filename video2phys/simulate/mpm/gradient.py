@@ -11,6 +11,7 @@ from video2phys.simulate.mpm.forward import advance
 from video2phys.simulate.mpm.reverse import retreat
 from video2phys.simulate.mpm.rollout import Track, arrays, march, schedule, track
 from video2phys.simulate.mpm.scene import Params, Scene, State, constants_pullback
+from video2phys.simulate.mpm.transfer import KEEPS
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Gradient:
     poisson_ratio: np.ndarray  # (B,)
     density: np.ndarray  # (B, N)
     gravity: np.ndarray  # (B, 3)
-    offset: np.ndarray  # (B,)
-    friction: np.ndarray  # (B,)
+    offset: np.ndarray  # (B, K)
+    friction: np.ndarray  # (B, K)
     fading: np.ndarray  # (B,)
     yield_stress: np.ndarray  # (B,)
     friction_angle: np.ndarray  # (B,)
@@ -49,15 +50,16 @@ def differentiable(
     checkpoints = list(march(scene, a, time, count))
 
     def pullback(d_position: np.ndarray, d_deformation: np.ndarray | None = None) -> Gradient:
-        real, batch, nodes = scene.dtype, len(params.size), scene.nodes
+        real, (batch, walls), nodes = scene.dtype, params.offset.shape, scene.nodes
         tape = arrays(params, scene, state, slots=int(count.max()) + 1)
         tape.failed[:] = a.failed
         forward, reverse = advance(scene.precision, scene.law), retreat(scene.precision, scene.law)
-        moved, d_grid, d_push = np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes, 4), real), np.zeros((batch, nodes), real)
-        d_before = np.zeros_like(tape.scratch[-1])
+        d_grid, d_push = np.zeros((batch, 1, nodes, 4), real), np.zeros((batch, walls, nodes, 3), real)
+        d_before = np.zeros((batch, nodes if scene.law in KEEPS else 0, 3), real)
         d_state = tuple(np.zeros_like(s) for s in checkpoints[0])
         d_mass, d_volume, d_matter = np.zeros_like(tape.matter[0]), np.zeros_like(tape.matter[0]), np.zeros((batch, 4), real)
-        d_gravity, d_contact = np.zeros((batch, 3), real), np.zeros((3, batch), real)  # offset, friction, fading
+        d_gravity, d_fading, d_offset, d_friction = (np.zeros(s, real) for s in ((batch, 3), batch, (batch, walls), (batch, walls)))
+        stress = np.zeros_like(tape.scratch[0])
 
         def seed(frame: int) -> None:
             d_state[0][:] += d_position[frame]
@@ -69,9 +71,11 @@ def differentiable(
             for slot, checkpoint in zip(tape.state, checkpoints[k], strict=True):
                 slot[:, 0] = checkpoint
             dt = np.ascontiguousarray((time[k + 1] - time[k]) / count[k], real)
-            common = (*tape.state, *tape.matter, *tape.law, dt, count[k], scene.cell, *tape.scratch, tape.failed)
+            common = (*tape.state, *tape.matter, *tape.law, *tape.walls, time[k], dt, count[k], scene.cell, *tape.scratch, tape.failed)
             forward(*common, 1)
-            reverse(*common, moved, d_grid, d_push, d_before, *d_state, d_mass, d_volume, d_matter, d_gravity, *d_contact)
+            reverse(
+                *common, stress, d_grid, d_push, d_before, *d_state, d_mass, d_volume, d_matter, d_gravity, d_fading, d_offset, d_friction
+            )
         seed(0)
         volume = scene.volume * params.size[:, None] ** 3
         found = Gradient(
@@ -80,9 +84,9 @@ def differentiable(
             stiffness=d_volume * volume * params.presence,
             presence=(d_mass * params.density + d_volume * params.stiffness) * volume,
             gravity=d_gravity,
-            offset=d_contact[0],
-            friction=d_contact[1],
-            fading=d_contact[2],
+            offset=d_offset,
+            friction=d_friction,
+            fading=d_fading,
             start=State(*d_state),
         )
         for g in (*(v for v in vars(found).values() if isinstance(v, np.ndarray)), *d_state):

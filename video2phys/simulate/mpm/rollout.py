@@ -10,7 +10,7 @@ import numpy as np
 from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.mpm.forward import advance
-from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, constants, contact, largest_step
+from video2phys.simulate.mpm.scene import COURANT, Params, Scene, State, constants, largest_step, surfaces
 from video2phys.simulate.mpm.transfer import KEEPS
 from video2phys.types import check
 
@@ -35,8 +35,9 @@ class Arrays:
 
     state: tuple[np.ndarray, ...]  # x, v, C, F (B, S, N, ...)
     matter: tuple[np.ndarray, ...]  # mass, volume that bears stress, width (B, N)
-    law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), normal (1, 3), offset, friction, fading (B,)
-    scratch: tuple[np.ndarray, ...]  # elastic part of F, stress (B, N, 3, 3), grid (B, G, 4), push (B, G), before (B, G or 0, 4)
+    law: tuple[np.ndarray, ...]  # constants (B, 4), gravity (B, 3), fading (B,)
+    walls: tuple[np.ndarray, ...]  # scene.surfaces, then offset and friction (B, K)
+    scratch: tuple[np.ndarray, ...]  # elastic F (B, N, 3, 3), grid (B, S, G, 4), push (B, S K, G, 3), before (B, S, G, 4), moved (B, G, 3)
     failed: np.ndarray  # (B,) int32
 
 
@@ -56,19 +57,22 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
         return out
 
     volume = scene.volume * params.size[:, None] ** 3
-    there, (normal, offset) = volume * params.presence, contact(params, scene)
+    there, walls = volume * params.presence, len(scene.boundaries)
     c = [np.ascontiguousarray(a, real) for a in
-         (params.density * there, params.stiffness * there, np.cbrt(volume), constants(params, scene), params.gravity, normal, offset,
-          params.friction, params.fading)]  # fmt: skip
+         (params.density * there, params.stiffness * there, np.cbrt(volume), constants(params, scene), params.gravity, params.fading,
+          params.offset, params.friction)]  # fmt: skip
+    gathers = max(slots - 1, 1)
     return Arrays(
         tuple(slot(a) for a in (state.position, state.velocity, state.affine, state.deformation)),
         tuple(c[:3]),
-        tuple(c[3:]),
+        tuple(c[3:6]),
+        (*surfaces(scene), *c[6:]),
         (
-            *np.zeros((2, batch, count, 3, 3), real),
-            np.zeros((batch, scene.nodes, 4), real),
-            np.zeros((batch, scene.nodes), real),
-            np.zeros((batch, scene.nodes if scene.law in KEEPS else 0, 4), real),
+            np.zeros((batch, count, 3, 3), real),
+            np.zeros((batch, gathers, scene.nodes, 4), real),
+            np.zeros((batch, gathers * walls, scene.nodes, 3), real),
+            np.zeros((batch, gathers, scene.nodes if scene.law in KEEPS else 0, 4), real),
+            np.zeros((batch, scene.nodes, 3), real),
         ),
         np.zeros(batch, np.int32),
     )
@@ -104,7 +108,7 @@ def march(scene: Scene, a: Arrays, time: np.ndarray, count: np.ndarray) -> Itera
     yield tuple(s[:, 0].copy() for s in a.state)
     for k, gap in enumerate(np.diff(time)):
         dt = np.ascontiguousarray(gap / count[k], scene.dtype)
-        kernel(*a.state, *a.matter, *a.law, dt, count[k], scene.cell, *a.scratch, a.failed, 0)
+        kernel(*a.state, *a.matter, *a.law, *a.walls, time[k], dt, count[k], scene.cell, *a.scratch, a.failed, 0)
         a.failed[~np.isfinite(a.state[0]).all((1, 2, 3))] = 1
         now = tuple(s[:, 0].copy() for s in a.state)
         for s in now:

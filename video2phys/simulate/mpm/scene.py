@@ -1,7 +1,8 @@
-"""What is fixed, what is learnt and what moves: three frozen dataclasses. B is the batch, N the particles."""
+"""What is fixed, what is learnt and what moves: three frozen dataclasses. B is the batch, N the particles, K the boundaries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.simulate.materials.elastic import Law, lame, lame_pullback, sand_strength
+from video2phys.simulate.mpm.boundary import Boundary, plane
 from video2phys.types import check
 
 COURANT = 0.5  # cells a pressure wave may cross in a step; soft bodies in hard impacts failed from 0.7 on (compression stiffens them)
@@ -20,12 +22,12 @@ ROOM = 4  # the grid box may grow to this many times its size at rest before a r
 
 @dataclass(frozen=True)
 class Scene:
-    """A body and the plane it may meet; never differentiated."""
+    """A body and the boundaries it may meet; never differentiated."""
 
     particle: np.ndarray  # [m] (N, 3) body frame, at rest
     volume: np.ndarray  # [m^3] (N,) at rest
     cell: float  # [m] grid spacing
-    normal: np.ndarray | None  # (3,) unit normal of the plane on its free side; None = no plane
+    boundaries: tuple[Boundary, ...]  # K
     law: Law
     precision: Literal["f32", "f64"]
     nodes: int  # grid nodes that a batch member may use
@@ -43,8 +45,8 @@ class Params:
     poisson_ratio: np.ndarray  # (B,)
     density: np.ndarray  # [kg/m^3] (B, N)
     gravity: np.ndarray  # [m/s^2] (B, 3)
-    offset: np.ndarray  # [m] (B,) of the plane, normal . x = offset
-    friction: np.ndarray  # (B,) Coulomb; STICKY or inf holds, 0 slips
+    offset: np.ndarray  # [m] (B, K) of each boundary along its normal; of a plane normal . x = offset
+    friction: np.ndarray  # (B, K) Coulomb; STICKY or inf holds, 0 slips
     size: np.ndarray  # (B,) ratio of lengths to the scene's particles
     yield_stress: np.ndarray  # [Pa] (B,) in uniaxial tension; von Mises
     friction_angle: np.ndarray  # [rad] (B,) inside the matter; Drucker-Prager
@@ -54,7 +56,7 @@ class Params:
     fading: np.ndarray  # (B,) how fast grains lose what the grid cannot carry of their velocity: times the rate of a fall through a cell
 
     def __post_init__(self) -> None:
-        check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B",), friction=("B",),
+        check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B", "K"), friction=("B", "K"),
               size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"),
               presence=("B", "N"), fading=("B",))  # fmt: skip
         positive = (self.youngs_modulus, self.density, self.size, self.stiffness, self.presence)
@@ -85,16 +87,18 @@ class Params:
         presence: np.ndarray | float = 1.0,
         fading: np.ndarray | float = 1.0,
     ) -> Params:
-        """Broadcast scalars to the batch; `density`, `stiffness` and `presence` may be a scalar, (B,), (B, 1) or (B, N)."""
+        """Broadcast scalars to the batch; `density`, `stiffness` and `presence` may be a scalar, (B,), (B, 1) or (B, N), `offset` and
+        `friction` a scalar, (B,), (B, 1) or (B, K)."""
         rows = [
-            np.atleast_1d(np.asarray(a, float))
-            for a in (youngs_modulus, poisson_ratio, offset, friction, size, yield_stress, friction_angle, viscosity, fading)
+            np.atleast_1d(np.asarray(a, float)) for a in (youngs_modulus, poisson_ratio, size, yield_stress, friction_angle, viscosity, fading)
         ]
-        fields = [a.reshape(-1, 1) if a.ndim < 2 else a for a in (np.asarray(f, float) for f in (density, stiffness, presence))]
+        many = (np.asarray(a, float) for a in (density, stiffness, presence, offset, friction))
+        fields = [a.reshape(-1, 1) if a.ndim < 2 else a for a in many]
         g = np.atleast_2d(np.asarray(gravity, float))
         batch = max(len(a) for a in (*rows, *fields, g))
-        E, nu, height, mu, size, strength, angle, eta, fade = (np.broadcast_to(a, batch) for a in rows)
-        rho, ratio, there = (np.broadcast_to(a, (batch, len(scene.volume))) for a in fields)
+        E, nu, size, strength, angle, eta, fade = (np.broadcast_to(a, batch) for a in rows)
+        rho, ratio, there = (np.broadcast_to(a, (batch, len(scene.volume))) for a in fields[:3])
+        height, mu = (np.broadcast_to(a, (batch, len(scene.boundaries))) for a in fields[3:])
         return Params(
             E, nu, rho, np.broadcast_to(g, (batch, 3)), height, np.minimum(mu, STICKY), size, strength, angle, eta, ratio, there, fade
         )
@@ -119,13 +123,14 @@ def build(
     *,
     cell: float | None = None,
     normal: np.ndarray | None = None,
+    boundaries: Sequence[Boundary] = (),
     law: Law = "neo-Hookean",
     precision: Literal["f32", "f64"] = "f32",
 ) -> Scene:
     """A scene from particles (N, 3) [m] with volumes (N,) [m^3].
 
-    `cell` defaults to twice the mean particle spacing, eight particles a cell. Raises BadInput for empty, non-finite or
-    mismatched particles.
+    `cell` defaults to twice the mean particle spacing, eight particles a cell. Matter stays out of `boundaries` (boundary.py); `normal` is
+    short for a plane before them. Raises BadInput for empty, non-finite or mismatched particles.
     """
     particle, volume = np.asarray(particle, float), np.asarray(volume, float)
     if particle.ndim != 2 or particle.shape[1] != 3 or volume.shape != particle.shape[:1] or not len(particle):
@@ -135,9 +140,8 @@ def build(
     cell = 2.0 * float(np.cbrt(np.mean(volume))) if cell is None else float(cell)
     diagonal = float(np.linalg.norm(np.ptp(particle, axis=0))) / cell + 4
     nodes = int(ROOM * diagonal**3)
-    if normal is not None:
-        normal = np.asarray(normal, float) / np.linalg.norm(normal)
-    return Scene(particle, volume, cell, normal, law, precision, nodes)
+    ground = () if normal is None else (plane(normal),)
+    return Scene(particle, volume, cell, (*ground, *boundaries), law, precision, nodes)
 
 
 def start(
@@ -165,11 +169,19 @@ def start(
     return State(x, v, np.broadcast_to(spin[:, None], shape), np.broadcast_to(R[:, None], shape))
 
 
-def contact(params: Params, scene: Scene) -> tuple[np.ndarray, np.ndarray]:
-    """Unit normal (1, 3) and offsets (B,) of the plane as kernels take them; without a plane it is put out of reach."""
-    if scene.normal is None:
-        return np.array([[0, 0, 1.0]]), np.full(len(params.size), -1e9)
-    return scene.normal[None], params.offset
+def surfaces(scene: Scene) -> tuple[np.ndarray, ...]:
+    """The K boundaries as kernels take them: all samples (S,), origin and 1 / cell (K, 4), counts of samples along the axes and the index
+    of the first (K, 4), normals (K, 3) and velocities (K, 3)."""
+    parts, real = scene.boundaries, scene.dtype
+    first = np.cumsum([0, *(b.distance.size for b in parts)])
+    extent = [(*b.distance.shape, n) for b, n in zip(parts, first[:-1], strict=True)]
+    return (
+        np.concatenate([b.distance.ravel() for b in parts] or [[]]).astype(real),
+        np.array([(*b.origin, 1 / b.cell) for b in parts], real).reshape(-1, 4),
+        np.array(extent, np.int32).reshape(-1, 4),
+        np.array([b.normal for b in parts], real).reshape(-1, 3),
+        np.array([b.velocity for b in parts], real).reshape(-1, 3),
+    )
 
 
 def constants(params: Params, scene: Scene) -> np.ndarray:
