@@ -75,7 +75,7 @@ def compare(scene, params, state, time, steps, rel=1e-5):
 
     for name in ("youngs_modulus", "poisson_ratio", "offset", "friction", "yield_stress", "friction_angle", "viscosity", "fading"):
         value = getattr(params, name)
-        size = {"youngs_modulus": 1e5, "offset": 0.05, "yield_stress": 400, "viscosity": 20}.get(name, 1.0)
+        size = {"youngs_modulus": 1e5, "offset": 0.05, "yield_stress": 400, "viscosity": 20, "fading": 30}.get(name, 1.0)
         check(name, getattr(g, name).sum(), lambda h, name=name, value=value: loss(replace(params, **{name: value + h}), state), size)
     for name, size in (("gravity", 10.0), ("density", 1000.0), ("stiffness", 1.0), ("presence", 1.0)):
         value = getattr(params, name)

@@ -105,7 +105,7 @@ def rollout(
 def plane(params: Params, scene: Scene) -> tuple[np.ndarray, ...]:
     """Normal (1, 3), offsets (B,) and friction (B,) of the plane; without one it is put out of reach."""
     walls, batch = scene.boundaries, len(params.size)
-    if not walls:
+    if len(walls) == 0:
         return np.array([[0, 0, 1.0]]), np.full(batch, -1e9), np.zeros(batch)
     if len(walls) > 1 or not walls[0].endless or walls[0].velocity.any():
         raise BadInput("this simulator knows one plane at rest and no other boundary.", fix="Simulate it with simulate.mpm.")

@@ -74,7 +74,7 @@ def sampled(
     distance: np.ndarray | Callable[[np.ndarray], np.ndarray], low: np.ndarray | Sequence[float], cell: float,
     high: np.ndarray | Sequence[float] | None = None, velocity: np.ndarray | Sequence[float] = AT_REST,
 ) -> Boundary:  # fmt: skip
-    """Samples (I, J, K) of a signed distance [m], the first at `low` (3,) [m], or a function of points (..., 3) sampled from `low` to `high`.
+    """Samples (I, J, K) of a signed distance [m], the first at `low` (3,) [m], or a function of points (..., 3), sampled up to `high`.
 
     Raises BadInput for samples that are not finite or too few, or a function without `high`.
     """

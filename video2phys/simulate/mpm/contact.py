@@ -26,14 +26,18 @@ CONTACT = 4.0  # stiffness of the contact layer in units of (lam + 2 mu) / width
 
 @cache
 def contacts(real_name: str) -> SimpleNamespace:
-    """`touch`, `spread` and `rub`, each with its pullback; boundaries come as (samples, frame, extent, normal, speed), see scene.surfaces."""
+    """`touch`, `spread` and `rub` with their pullbacks; boundaries come as scene.surfaces has them."""
     ti = taichi()
     t, f = types(real_name), splines(real_name)
     real, vec3, mat3 = t.real, t.vec3, t.mat3
 
     @ti.func
-    def touch(k: ti.i32, at: vec3, reach: real, samples: t.per_member, frame: t.constants, extent: t.extents, normal: t.gravity):
-        """How far the point of a ball of radius `reach` is below a surface, negative above; gradient of the distance and its derivative."""
+    def touch(
+        k: ti.i32, at: vec3, reach: real, samples: t.per_member, frame: t.constants, extent: t.extents, normal: t.gravity,
+        bent: ti.template(),
+    ):  # fmt: skip
+        """How far the surface of a ball of radius `reach` is below a boundary's, negative above; gradient of the distance, and its
+        derivative where `bent` asks for it."""
         deep, g, bend = reach - normal[k].dot(at), normal[k], mat3(0)
         size = extent[k]
         if size[2] > 0:
@@ -50,12 +54,13 @@ def contacts(real_name: str) -> SimpleNamespace:
                         d = vec3(i, j, m) - (x - base)
                         w = vec3(f.weight(d[0]), f.weight(d[1]), f.weight(d[2]))
                         s = inv * vec3(f.slope(d[0]), f.slope(d[1]), f.slope(d[2]))
-                        c = inv * inv * vec3(f.curve(d[0]), f.curve(d[1]), f.curve(d[2]))
                         value = samples[first + (i * size[1] + j) * size[2] + m]
                         deep -= w[0] * w[1] * w[2] * value
                         g += value * vec3(s[0] * w[1] * w[2], w[0] * s[1] * w[2], w[0] * w[1] * s[2])
-                        xy, yz, zx = s[0] * s[1] * w[2], w[0] * s[1] * s[2], s[0] * w[1] * s[2]
-                        bend += value * mat3([[c[0] * w[1] * w[2], xy, zx], [xy, w[0] * c[1] * w[2], yz], [zx, yz, w[0] * w[1] * c[2]]])
+                        if ti.static(bent):
+                            c = inv * inv * vec3(f.curve(d[0]), f.curve(d[1]), f.curve(d[2]))
+                            xy, yz, zx = s[0] * s[1] * w[2], w[0] * s[1] * s[2], s[0] * w[1] * s[2]
+                            bend += value * mat3([[c[0] * w[1] * w[2], xy, zx], [xy, w[0] * c[1] * w[2], yz], [zx, yz, w[0] * w[1] * c[2]]])
         return deep, g, bend
 
     @ti.func

@@ -13,12 +13,12 @@ import numpy as np
 
 from video2phys.errors import BadInput
 
-BAND = 3  # cells around a triangle in which the distance is exact
+BAND = 3  # cells from the surface within which the distance is exact
 PAIRS = 500_000  # of triangle and point at once
 
 
 def to_mesh(vertices: np.ndarray, faces: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Distance (I, J, K) of points (I, J, K, 3) of a cubic grid to a mesh with vertices (V, 3) and faces (F, 3), positive where faces point.
+    """Distance (I, J, K) of grid points (I, J, K, 3) to a mesh with vertices (V, 3) and faces (F, 3), positive where faces point.
 
     Raises BadInput for a mesh that is not finite, not closed or not turned one way, or has faces without area.
     """
@@ -29,14 +29,14 @@ def to_mesh(vertices: np.ndarray, faces: np.ndarray, node: np.ndarray) -> np.nda
     shape, flat = node.shape[:3], node.reshape(-1, 3)
     found, least = np.full((2, len(flat)), np.inf)
     for face, point in pairs(corner, node[0, 0, 0], cell, shape):
-        near = np.abs(((flat[point] - corner[face, 0]) * normal[face, 0]).sum(1)) < np.sqrt(3) * BAND * cell
+        near = np.abs(((flat[point] - corner[face, 0]) * normal[face, 0]).sum(1)) <= BAND * cell
         face, point = face[near], point[near]
         d = nearest(flat[point], corner[face], normal[face])
         np.minimum.at(least, point, np.abs(d))
-        closest = np.abs(d) == least[point]
+        closest = (np.abs(d) == least[point]) & (least[point] <= BAND * cell)  # farther out the nearest triangle may not be among them
         found[point[closest]] = d[closest]
     found = found.reshape(shape)
-    gap, index = distance_transform_edt(np.isinf(found), sampling=cell, return_indices=True)
+    gap, index = distance_transform_edt(np.isinf(found), sampling=cell, return_indices=True)  # pyright: ignore[reportGeneralTypeIssues]
     near = found[tuple(index)]
     return near + np.copysign(gap, near)
 

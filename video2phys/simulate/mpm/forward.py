@@ -9,7 +9,6 @@ from functools import cache
 
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
-from video2phys.simulate.mpm.spline import splines
 from video2phys.simulate.mpm.transfer import functions
 
 
@@ -23,7 +22,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
     ti = taichi()
     f = functions(real_name, law)
     t = f.types
-    real, vec3, mat3, weights = t.real, t.vec3, t.mat3, splines(real_name).weights
+    real, vec3, mat3 = t.real, t.vec3, t.mat3
 
     @ti.kernel
     def kernel(
@@ -57,7 +56,7 @@ def advance(real_name: str, law: Law) -> Callable[..., None]:
                         for p in range(x.shape[2]):
                             base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                             fx = x[b, s, p] * inv - ti.cast(base, real)
-                            wx, wy, wz = weights(fx[0]), weights(fx[1]), weights(fx[2])
+                            wx, wy, wz = f.weights(fx[0]), f.weights(fx[1]), f.weights(fx[2])
                             o = base - lo
                             new_v, new_C, old_v = vec3(0), mat3(0), vec3(0)
                             for i, k in ti.static(ti.ndrange(3, 3)):

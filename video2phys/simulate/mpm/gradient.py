@@ -9,7 +9,7 @@ import numpy as np
 
 from video2phys.simulate.mpm.forward import advance
 from video2phys.simulate.mpm.reverse import retreat
-from video2phys.simulate.mpm.rollout import Track, arrays, march, schedule, track
+from video2phys.simulate.mpm.rollout import Track, arrays, ensure_free, march, schedule, track
 from video2phys.simulate.mpm.scene import Params, Scene, State, constants_pullback
 from video2phys.simulate.mpm.transfer import KEEPS
 
@@ -42,9 +42,10 @@ def differentiable(
     """The rollout and its pullback.
 
     pullback(d_position (T, B, N, 3), d_deformation (T, B, N, 3, 3) or None) takes the derivatives of a loss by the track
-    to those by parameters and start. Memory: a checkpoint a frame, and 96 bytes a particle for each step of one frame
-    (single precision). The number of steps is held fixed.
+    to those by parameters and start. Memory: a checkpoint a frame, and for each step of one frame 96 bytes a particle
+    and 16 a node of the grid, with 12 more for each boundary (single precision). The number of steps is held fixed.
     """
+    ensure_free(params, scene, state, time[0])
     a = arrays(params, scene, state)
     count = schedule(params, scene, time, steps)
     checkpoints = list(march(scene, a, time, count))

@@ -25,7 +25,6 @@ from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
 from video2phys.simulate.materials.elastic import Law
 from video2phys.simulate.materials.response import response
 from video2phys.simulate.mpm.contact import CONTACT, contacts
-from video2phys.simulate.mpm.spline import splines
 from video2phys.simulate.mpm.transfer import FALL, functions
 
 
@@ -41,7 +40,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
     f = functions(real_name, law)
     matter_pullback = response(real_name, law).pullback
     t = f.types
-    contact, weights, slopes = contacts(real_name), splines(real_name).weights, splines(real_name).slopes
+    contact = contacts(real_name)
     real, vec3, vec4, mat3 = t.real, t.vec3, t.vec4, t.mat3
 
     @ti.kernel
@@ -77,8 +76,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                     for p in range(x.shape[2]):
                         base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                         fx = x[b, s, p] * inv - ti.cast(base, real)
-                        wx, wy, wz = weights(fx[0]), weights(fx[1]), weights(fx[2])
-                        sx, sy, sz = slopes(fx[0]), slopes(fx[1]), slopes(fx[2])
+                        wz, sz = f.weights(fx[2]), f.slopes(fx[2])
                         o = base - lo
                         E, tau = f.settle(F[b, s, p], C[b, s, p], matter[b], dt[b])
                         stress[b, p] = tau
@@ -86,14 +84,15 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                         d_F[b, p] = d_F[b, p] + dt[b] * (C[b, s + 1, p].transpose() @ d_F[b, p])
                         new_v = d_v[b, p] + dt[b] * d_x[b, p]
                         tilt, rest = 4 * inv * new_C, kept * d_v[b, p]
-                        level = new_v - tilt @ fx
+                        level, up = new_v - tilt @ fx, vec3(tilt[0, 2], tilt[1, 2], tilt[2, 2])
                         along, was, carried = vec3(0), vec3(0), v[b, s + 1, p]
-                        for i, k in ti.static(ti.ndrange(3, 3)):
+                        for i, k in ti.ndrange(3, 3):
                             c = ((o[0] + i) * size[1] + o[1] + k) * size[2] + o[2]
-                            at, wt = level + tilt @ vec3(i, k, 0), wx[i] * wy[k]
+                            wx, wy = f.weight(i - fx[0]), f.weight(k - fx[1])
+                            at, wt = level + tilt @ vec3(i, k, 0), wx * wy
                             line, slope = ti.cast(0, real), ti.cast(0, real)
                             for m in ti.static(range(3)):
-                                value = at + tilt @ vec3(0, 0, m)
+                                value = at + m * up
                                 d_u = wt * wz[m] * value
                                 d_grid[b, 0, c + m] = d_grid[b, 0, c + m] + vec4(d_u[0], d_u[1], d_u[2], 0)
                                 a = moved[b, c + m].dot(value)
@@ -104,7 +103,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                                     d_before[b, c + m] = d_before[b, c + m] - wt * wz[m] * rest
                                 line += wz[m] * a
                                 slope += sz[m] * a
-                            along += vec3(sx[i] * wy[k] * line, wx[i] * sy[k] * line, wt * slope)
+                            along += vec3(f.slope(i - fx[0]) * wy * line, wx * f.slope(k - fx[1]) * line, wt * slope)
                         if ti.static(f.keeps):
                             carried -= kept * (v[b, s, p] - was)
                             sum_kept += d_v[b, p].dot(v[b, s, p] - was)
@@ -142,8 +141,7 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                     for p in range(x.shape[2]):
                         base = ti.floor(x[b, s, p] * inv - 0.5, ti.i32)
                         fx = x[b, s, p] * inv - ti.cast(base, real)
-                        wx, wy, wz = weights(fx[0]), weights(fx[1]), weights(fx[2])
-                        sx, sy, sz = slopes(fx[0]), slopes(fx[1]), slopes(fx[2])
+                        wz, sz = f.weights(fx[2]), f.slopes(fx[2])
                         o = base - lo
                         first = (o[0] * size[1] + o[1]) * size[2] + o[2]
                         own = mass[b, p]
@@ -153,39 +151,39 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                         stiff = layer * modulus * volume[b, p]
                         for k in range(walls):
                             at, reach = x[b, s, p] - (begin + s * dt[b]) * speed[k], offset[b, k] + 0.5 * width[b, p]
-                            deep, n, _ = contact.touch(k, at, reach, samples, frame, extent, normal)
+                            deep, n, _ = contact.touch(k, at, reach, samples, frame, extent, normal, False)
                             if deep > 0:
                                 momentum += stiff * deep * n
                         tilt, turn = dx * A, own * dx * C[b, s, p]
                         level, steady = momentum - tilt @ fx, own * v[b, s, p] - turn @ fx
+                        up, rise = vec3(tilt[0, 2], tilt[1, 2], tilt[2, 2]), vec3(turn[0, 2], turn[1, 2], turn[2, 2])
                         by_q, by_r, by_mass, along = vec3(0), mat3(0), ti.cast(0, real), vec3(0)
                         by_v, by_turn = vec3(0), mat3(0)  # of the momentum without forces
-                        for i, k in ti.static(ti.ndrange(3, 3)):
-                            c, wt = first + (i * size[1] + k) * size[2], wx[i] * wy[k]
-                            at, old = level + tilt @ vec3(i, k, 0), steady + turn @ vec3(i, k, 0)
-                            line, slope, mass_line = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
-                            flat, up, flat_v, up_v = vec3(0), vec3(0), vec3(0), vec3(0)
+                        for i, k in ti.ndrange(3, 3):
+                            c = first + (i * size[1] + k) * size[2]
+                            wx, wy = f.weight(i - fx[0]), f.weight(k - fx[1])
+                            at, old, wt = level + tilt @ vec3(i, k, 0), steady + turn @ vec3(i, k, 0), wx * wy
+                            line, slope = ti.cast(0, real), ti.cast(0, real)
+                            sum_P, end_P, sum_v, end_v = vec4(0), vec3(0), vec3(0), vec3(0)
                             for m in ti.static(range(3)):
                                 g = d_grid[b, 0, c + m]
-                                d_P = g.xyz
-                                a = d_P.dot(at + tilt @ vec3(0, 0, m)) + g[3] * own
-                                mass_line += wz[m] * g[3]
-                                flat += wz[m] * d_P
-                                up += m * wz[m] * d_P
+                                a = g.xyz.dot(at + m * up) + g[3] * own
+                                sum_P += wz[m] * g
+                                end_P += m * wz[m] * g.xyz
                                 if ti.static(f.keeps):
                                     d_P = d_before[b, c + m]
-                                    a += d_P.dot(old + turn @ vec3(0, 0, m))
-                                    flat_v += wz[m] * d_P
-                                    up_v += m * wz[m] * d_P
+                                    a += d_P.dot(old + m * rise)
+                                    sum_v += wz[m] * d_P
+                                    end_v += m * wz[m] * d_P
                                 line += wz[m] * a
                                 slope += sz[m] * a
-                            along += vec3(sx[i] * wy[k] * line, wx[i] * sy[k] * line, wt * slope)
-                            by_mass += wt * mass_line
-                            by_q += wt * flat
-                            by_r += wt * (flat.outer_product(vec3(i, k, 0)) + up.outer_product(vec3(0, 0, 1)))
+                            along += vec3(f.slope(i - fx[0]) * wy * line, wx * f.slope(k - fx[1]) * line, wt * slope)
+                            by_mass += wt * sum_P[3]
+                            by_q += wt * sum_P.xyz
+                            by_r += wt * (sum_P.xyz.outer_product(vec3(i, k, 0)) + end_P.outer_product(vec3(0, 0, 1)))
                             if ti.static(f.keeps):
-                                by_v += wt * flat_v
-                                by_turn += wt * (flat_v.outer_product(vec3(i, k, 0)) + up_v.outer_product(vec3(0, 0, 1)))
+                                by_v += wt * sum_v
+                                by_turn += wt * (sum_v.outer_product(vec3(i, k, 0)) + end_v.outer_product(vec3(0, 0, 1)))
                         by_A = dx * (by_r - by_q.outer_product(fx))
                         by_turn = by_A + dx * (by_turn - by_v.outer_product(fx))
                         d_x[b, p] = d_x[b, p] + inv * along - A.transpose() @ by_q - own * (C[b, s, p].transpose() @ by_v)
@@ -202,11 +200,9 @@ def retreat(real_name: str, law: Law) -> Callable[..., None]:
                         by_volume = (by_tau * stress[b, p]).sum()
                         for k in range(walls):
                             at, reach = x[b, s, p] - (begin + s * dt[b]) * speed[k], offset[b, k] + 0.5 * width[b, p]
-                            deep, n, bend = contact.touch(k, at, reach, samples, frame, extent, normal)
+                            deep, n, bend = contact.touch(k, at, reach, samples, frame, extent, normal, True)
                             if deep > 0:
-                                by_J, by_fx = contact.spread_pullback(
-                                    stiff * deep * n, fx, first, size[1] * size[2], size[2], d_push, b, k
-                                )
+                                by_J, by_fx = contact.spread_pullback(stiff * deep * n, fx, first, size[1] * size[2], size[2], d_push, b, k)
                                 by_J += by_q
                                 by_deep = stiff * by_J.dot(n)
                                 d_x[b, p] = d_x[b, p] + inv * by_fx + stiff * deep * (bend @ by_J) - by_deep * n

@@ -78,6 +78,24 @@ def arrays(params: Params, scene: Scene, state: State, slots: int = 1) -> Arrays
     )
 
 
+def ensure_free(params: Params, scene: Scene, state: State, time: float) -> None:
+    """Raise BadInput where a particle's centre starts inside a sampled boundary: the nearest way out need not be the way it came in.
+
+    Out of a plane there is one way only, and what starts below is pushed up.
+    """
+    for k, wall in enumerate(scene.boundaries):
+        if wall.endless:
+            continue
+        d = wall.at(state.position, time) - params.offset[:, k, None]
+        if d.min() < 0:
+            member = int(np.argmin(d.min(1)))
+            raise BadInput(
+                f"{int((d[member] < 0).sum())} of {d.shape[1]} particles of member {member} start inside boundary {k}, "
+                f"up to {-d[member].min():.3g} m deep.",
+                fix="Start the body where the distance to every boundary is positive.",
+            )
+
+
 def schedule(params: Params, scene: Scene, time: np.ndarray, steps: np.ndarray | int | None, courant: float = COURANT) -> np.ndarray:
     """Steps (T - 1, B) between frames: given, or as many as stability asks for."""
     batch = len(params.size)
@@ -86,9 +104,9 @@ def schedule(params: Params, scene: Scene, time: np.ndarray, steps: np.ndarray |
     return np.ascontiguousarray(np.broadcast_to(steps, (len(time) - 1, batch)), np.int32)
 
 
-def step(params: Params, scene: Scene, state: State, dt: float, steps: int = 1) -> tuple[State, np.ndarray]:
-    """The state after `steps` steps of dt [s], and which members failed (B,)."""
-    end = rollout(params, scene, state, np.array([0, dt * steps]), steps=steps)
+def step(params: Params, scene: Scene, state: State, dt: float, steps: int = 1, *, begin: float = 0.0) -> tuple[State, np.ndarray]:
+    """The state `steps` steps of dt [s] after the time `begin` [s], and which members failed (B,)."""
+    end = rollout(params, scene, state, begin + np.array([0, dt * steps]), steps=steps)
     return end.end, end.failed
 
 
@@ -96,7 +114,9 @@ def rollout(params: Params, scene: Scene, state: State, time: np.ndarray, *, ste
     """Simulate a batch from time[0] to time[-1], keeping the state at every time (T,) [s].
 
     `steps`: whole steps between frames, a number, (T - 1, 1) or (T - 1, B); by default from the wave speed.
+    Raises BadInput where state and parameters do not belong together, or a body starts inside a sampled boundary.
     """
+    ensure_free(params, scene, state, time[0])
     a = arrays(params, scene, state)
     states = list(march(scene, a, time, schedule(params, scene, time, steps)))
     return track(time, states, a)

@@ -56,8 +56,8 @@ class Params:
     fading: np.ndarray  # (B,) how fast grains lose what the grid cannot carry of their velocity: times the rate of a fall through a cell
 
     def __post_init__(self) -> None:
-        check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B", "K"), friction=("B", "K"),
-              size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"),
+        check(self, youngs_modulus=("B",), poisson_ratio=("B",), density=("B", "N"), gravity=("B", 3), offset=("B", "K"),
+              friction=("B", "K"), size=("B",), yield_stress=("B",), friction_angle=("B",), viscosity=("B",), stiffness=("B", "N"),
               presence=("B", "N"), fading=("B",))  # fmt: skip
         positive = (self.youngs_modulus, self.density, self.size, self.stiffness, self.presence)
         if not all(np.all(a > 0) for a in positive):
@@ -90,7 +90,8 @@ class Params:
         """Broadcast scalars to the batch; `density`, `stiffness` and `presence` may be a scalar, (B,), (B, 1) or (B, N), `offset` and
         `friction` a scalar, (B,), (B, 1) or (B, K)."""
         rows = [
-            np.atleast_1d(np.asarray(a, float)) for a in (youngs_modulus, poisson_ratio, size, yield_stress, friction_angle, viscosity, fading)
+            np.atleast_1d(np.asarray(a, float))
+            for a in (youngs_modulus, poisson_ratio, size, yield_stress, friction_angle, viscosity, fading)
         ]
         many = (np.asarray(a, float) for a in (density, stiffness, presence, offset, friction))
         fields = [a.reshape(-1, 1) if a.ndim < 2 else a for a in many]

@@ -28,7 +28,7 @@ def types(real_name: str) -> SimpleNamespace:
 
 @cache
 def splines(real_name: str) -> SimpleNamespace:
-    """The weight of a node d cells from the particle, |d| <= 1.5, its derivatives by the particle's position, and those of three in a row."""
+    """The weight of a node d cells from a particle, |d| <= 1.5, its derivatives by the particle's position; three in a row."""
     ti = taichi()
     t = types(real_name)
     real, vec3 = t.real, t.vec3

@@ -96,7 +96,8 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             o = base - lo
             first = (o[0] * size[1] + o[1]) * size[2] + o[2]
             for k in range(walls):
-                deep, g, _ = touch(k, x[b, s, p] - time * speed[k], offset[b, k] + 0.5 * width[b, p], samples, frame, extent, normal)
+                at, reach = x[b, s, p] - time * speed[k], offset[b, k] + 0.5 * width[b, p]
+                deep, g, _ = touch(k, at, reach, samples, frame, extent, normal, False)
                 if deep > 0:
                     J = dt * CONTACT * (matter[1] + 2 * matter[0]) * volume[b, p] / width[b, p] ** 2 * deep * g
                     q += J
@@ -105,12 +106,13 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
             A = dx * A
             turn = own * dx * C[b, s, p]
             carried = own * v[b, s, p] - turn @ fx
+            ax, ay, az = vec3(A[0, 0], A[1, 0], A[2, 0]), vec3(A[0, 1], A[1, 1], A[2, 1]), vec3(A[0, 2], A[1, 2], A[2, 2])
             for i, k in ti.static(ti.ndrange(3, 3)):
                 wt = wx[i] * wy[k]
-                at = q + A @ vec3(i, k, 0)
+                at = q + i * ax + k * ay
                 c = first + (i * size[1] + k) * size[2]
                 for m in ti.static(range(3)):
-                    mom = wt * wz[m] * (at + A @ vec3(0, 0, m))
+                    mom = wt * wz[m] * (at + m * az)
                     grid[b, s, c + m] = grid[b, s, c + m] + vec4(mom[0], mom[1], mom[2], wt * wz[m] * own)
                     if ti.static(keeps):
                         mom = wt * wz[m] * (carried + turn @ vec3(i, k, m))
@@ -133,5 +135,6 @@ def functions(real_name: str, law: Law) -> SimpleNamespace:
         return u
 
     return SimpleNamespace(
-        box=box, usable=usable, to_grid=to_grid, velocity=velocity, settle=settle, flows=flows, keeps=keeps, kept=kept, types=t
-    )
+        **vars(splines(real_name)), box=box, usable=usable, to_grid=to_grid, velocity=velocity, settle=settle, flows=flows, keeps=keeps,
+        kept=kept, types=t,
+    )  # fmt: skip
