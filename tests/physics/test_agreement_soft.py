@@ -1,4 +1,4 @@
-"""The three simulators of soft matter against one another, where no closed form says who is right."""
+"""The simulators of soft matter against one another and against rigid bodies, where no closed form says who is right."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from video2phys.simulate.lagrangian.rollout import rollout as lagrangian
 from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.mpm.rollout import rollout as mpm
 from video2phys.simulate.mpm.scene import Params, build, start
+from video2phys.simulate.rigid import inertia, rotation, shapes, spatial
 
 E, NU, RHO, SIDE, SPEED = 1e5, 0.3, 1000.0, 0.16, 0.05
 TIME = np.linspace(0, 0.03, 61)  # a little more than half a period
@@ -74,3 +75,20 @@ def test_a_soft_cube_vibrates_alike(simulator, reference):
     assert 0 < gaps[1] < 0.05
     assert gaps[1] < 8 / 14 * gaps[0]  # of first order or better
     assert fine[1] == pytest.approx(reference[1], rel=0.06)  # a grid at rest in space damps a little with every transfer
+
+
+@pytest.mark.parametrize(("angle", "speed"), [(0.5, 0.0), (0.0, 1.0)], ids=["down an incline", "level, until it stops"])
+def test_a_stiff_block_slides_as_a_rigid_one(angle, speed):
+    """Coulomb friction between nodes and a plane against that of a rigid body: 3 % of the way."""
+    mu, size, h, t = 0.3, np.array([0.12, 0.08, 0.06]), 0.01, np.linspace(0, 0.5, 11)
+    gravity = 9.81 * np.array([np.sin(angle), 0, -np.cos(angle)])
+    box = spatial.Scene(shapes.box(tuple(size)))
+    at = spatial.State(np.array([[0, 0, size[2] / 2]]), rotation.exp(np.zeros((1, 3))), np.array([[speed, 0, 0]]), np.zeros((1, 3)))
+    rigid = spatial.rollout(spatial.params(inertia=inertia.of_box(tuple(size)), friction=mu, gravity=gravity, offset=0.0), box, at, t)
+    x = (np.stack(np.meshgrid(*(np.arange(n) + 0.5 for n in np.round(size / h)), indexing="ij"), -1).reshape(-1, 3)) * h - size / 2
+    scene = build(x, np.full(len(x), h**3), normal=np.array([0, 0, 1.0]))
+    params = Params.of(scene, youngs_modulus=1e6, poisson_ratio=0.3, density=RHO, gravity=gravity, friction=mu)
+    soft = mpm(params, scene, start(scene, params, position=at.position, velocity=at.velocity), t).position[:, 0].mean(1)
+    way = np.ptp(rigid.position[0, :, 0])
+    assert way > 0.15
+    assert np.abs(soft - rigid.position[0]).max() < 0.03 * way
