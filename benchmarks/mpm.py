@@ -94,7 +94,11 @@ def transfers(scene: Scene, repeats: int) -> tuple[float, float]:
                 w = [0.5 * (1.5 - f) ** 2, 0.75 - (f - 1) ** 2, 0.5 * (f - 0.5) ** 2]
                 for i, j, k in ti.static(ti.ndrange(3, 3, 3)):
                     weight = w[i][0] * w[j][1] * w[k][2]
-                    grid[base + ti.Vector([i, j, k])] += weight * ti.Vector([1.0, 2.0, 3.0, 4.0])
+                    at, more = base + ti.Vector([i, j, k]), weight * ti.Vector([1.0, 2.0, 3.0, 4.0])
+                    if ti.static(serial):
+                        grid[at] = grid[at] + more
+                    else:
+                        grid[at] += more  # atomic, also in a serial loop
 
         return transfer
 

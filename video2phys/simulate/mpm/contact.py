@@ -9,7 +9,8 @@ the impulse of a potential, so that contact takes no energy. V_p is the volume t
 present, half as much. The height of contact is so a continuous quantity, independent of where grid nodes lie, and nothing is ever pulled.
 
 Friction acts on the nodes, boundary by boundary, after stress and gravity, on the velocity relative to the boundary across
-N_i = sum_p w_ip J_p; it takes friction |N_i| of momentum and at most all: a body at rest on a slope stays at rest.
+N_i = sum_p w_ip J_p; it takes friction |N_i| of momentum and at most all: a body at rest on a slope stays at rest. What sticks is so
+all that a touching particle reaches: of a fluid a layer of one cell and some, in which it does not shear.
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
