@@ -37,8 +37,10 @@ def block() -> Body:
 
 
 def simulated(body: Body, begin: Start, frames: int, count: int, ground: bool = True) -> Motion:
-    """The motion of `body` with about `count` particles, all of its surface in sight."""
-    looks = Sight(body.vertices, np.ones((frames, len(body.vertices))), np.ones(len(body.vertices)))
+    """The motion of `body` with about `count` particles, all of its surface in sight, as a fit without pictures reads it."""
+    corners = body.vertices[body.faces]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+    looks = Sight(corners.mean(1), np.tile(area, (frames, 1)), area)
     plane = GROUND if ground else None
     return motion(body, Matter(body.particle, body.volume, body.vertices), looks, begin, plane, G, 1000.0, "neo-Hookean", count)
 

@@ -30,7 +30,6 @@ from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.mpm.rollout import schedule
 from video2phys.simulate.mpm.scene import build
 from video2phys.solve.levenberg import Estimate
-from video2phys.solve.multistart import Starts
 from video2phys.solve.space import Free, Space
 from video2phys.types import About, Camera, Frames, Parameter, Status, Verdict
 
@@ -240,6 +239,7 @@ def test_frames_share_the_error_of_a_simulation():
 def test_fits_in_one_valley_go_on_once():
     space = Space((Free("youngs_modulus", "Pa", 1e5, 1e3, 1e7, "log"), Free("poisson_ratio", "1", 0.3, 0.0, 0.49)))
     values = np.array([[1e5, 0.30], [1.1e5, 0.33], [1e5, 0.45], [3e5, 0.30], [1e6, 0.1]])
-    estimate = Estimate(values[0], np.zeros(1), np.zeros((1, 2)), np.eye(2), Status.CONVERGED, (1.0,))
-    found = Starts(estimate, np.array([1.0, 1.1, 1.2, 1.3, 50.0]), values, 1.0)
-    assert valleys(found, space).tolist() == values[[0, 2, 3]].tolist()
+    nothing = Estimate(values[0], np.zeros(1), np.zeros((1, 2)), np.eye(2), Status.CONVERGED, ())
+    fits = [replace(nothing, values=v, history=(cost,)) for v, cost in zip(values, (1.0, 1.1, 1.2, 1.3, 50.0), strict=True)]
+    assert valleys([nothing, *fits[::-1]], space) == tuple(fits[k] for k in (0, 2, 3))
+    assert valleys([nothing], space) == (nothing,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,16 +13,18 @@ from video2phys.parameters.elastic_search import KEPT, MATERIAL, SHORT, around, 
 from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.parameters.elastic_start import Path, Start
-from video2phys.progress import Progress
+from video2phys.progress import Progress, part
 from video2phys.simulate.lagrangian.rollout import COURANT
 from video2phys.simulate.materials.elastic import wave_speed
 from video2phys.solve.covariance import unsettled
+from video2phys.solve.explanations import weights
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.multistart import multistart
 from video2phys.solve.profile import stretches
 from video2phys.solve.space import Space
 
 FEW = 3  # starts for all frames
+UNLIKELY = 1e-3  # an explanation of this probability moves no end of a 95 % interval
 PROFILED = "friction", "poisson_ratio"  # a contact that sticks, and a body that hardly changes shape, tell no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
@@ -38,6 +40,7 @@ class Fit:
     notes: tuple[str, ...] = ()
     profiles: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # intervals of parameters whose effect may end
     contact: int = 0  # frames of the longest contact
+    rivals: tuple[tuple[float, Estimate], ...] = ()  # other explanations with their probabilities
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -79,27 +82,46 @@ def impact(
     count = affordable(size, rough.best.values, density, longest, settings)
     fewer = round(count / 2**1.5)
     alone = residuals((Segment("", make.body(begin, fewer), measured),), space, window)
-    first = multistart(alone, space, valleys(rough, space), keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2,
+    seeds = np.array([e.values for e in valleys(rough.fits, space)])
+    first = multistart(alone, space, seeds, keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2, probe=False, finish=False,
                        progress=stretch(progress, 0.3, 0.5))  # fmt: skip
-    near, seeds = first.best, valleys(first, space)
     keys = ["", *(f".{k}" for k in range(1, len(starts)))]
     extra = tuple(f for b, key in zip(starts[1:], keys[1:], strict=True) for f in start_unknowns(b, size, key))
-    space = Space((*space.started(near.values).free, *extra))
+    space = Space((*space.started(first.best.values).free, *extra))
     values = {f.name: np.array([f.start]) for f in space.free}
     pairs = [_segments(make, b, m, key, values, count, fewer) for b, m, key in zip(starts, seen, keys, strict=True)]
     fine, coarse = (tuple(pair[k] for pair in pairs) for k in (0, 1))
     space = Space((*space.free, *(c.free for c in fine[0].changes)))
     cheap = residuals(coarse, space)
-    found = multistart(cheap, space, around(space, seeds), keep=FEW, max_steps=SHORT, tolerance=1e-2, probe=False,
-                       progress=stretch(progress, 0.5, 0.75))  # fmt: skip
-    # the slopes of the coarse grid cost a quarter and lead to the same place
-    estimate = levenberg(residuals(fine, space), space.started(found.best.values), slope=cheap, max_steps=settings.max_steps,
-                         tolerance=1e-3, probe=False, progress=stretch(progress, 0.75, 1.0))  # fmt: skip
-    note = f"the first contact alone, on a coarser grid, gives a stiffness of {near.values[0]:.3g} Pa; intervals include such changes"
-    coarser = np.append(near.values, np.full(len(space) - len(near.values), np.nan))
-    estimate = unsettled(estimate, space, coarser, CHANNELS)
-    profiles = stretches(cheap, space, estimate, found, CHANNELS, PROFILED, MATERIAL)
-    return Fit(fine, space, replace(estimate, probes=near.probes), (note,), profiles)
+    seeds = around(space, valleys(first.fits, space))
+    found = multistart(cheap, space, seeds, keep=FEW, max_steps=SHORT, tolerance=1e-2, probe=False, finish=False,
+                       progress=stretch(progress, 0.5, 0.7))  # fmt: skip
+    near = first.best.values
+    coarser = np.append(near, np.full(len(space) - len(near), np.nan))
+    ends, likely = [], explanations(found.fits, space)
+    for k, (_, start) in enumerate(likely):
+        # the slopes of the coarse grid cost a quarter and lead to the same place
+        end = levenberg(residuals(fine, space), space.started(start.values), slope=cheap, max_steps=settings.max_steps, tolerance=1e-3,
+                        probe=False, progress=part(stretch(progress, 0.7, 1.0), k, len(likely)))  # fmt: skip
+        ends.append(unsettled(replace(end, alike=CHANNELS), space, coarser, CHANNELS))
+    (share, best), *rivals = explanations(ends, space)
+    notes = tuple(_told(space, *each) for each in ((share, best), *rivals)) if rivals else ()
+    note = f"the first contact alone, on a coarser grid, gives a stiffness of {near[0]:.3g} Pa; intervals include such changes"
+    profiles = stretches(cheap, space, best, found, CHANNELS, PROFILED, ())
+    return Fit(fine, space, best, (*notes, note), profiles, rivals=tuple(rivals))
+
+
+def explanations(fits: Sequence[Estimate], space: Space) -> list[tuple[float, Estimate]]:
+    """One fit of every valley, cheapest first, with their probabilities; without those that are UNLIKELY."""
+    found = [replace(fit, alike=CHANNELS) for fit in valleys(fits, space)]
+    weight = weights(found, space, CHANNELS)
+    kept = [k for k, w in enumerate(weight) if w >= UNLIKELY or k == 0]
+    return [(float(weight[k] / weight[kept].sum()), found[k]) for k in kept]
+
+
+def _told(space: Space, share: float, fit: Estimate) -> str:
+    values = ", ".join(f"{name} {fit.values[space.names.index(name)]:.3g}" for name in (*MATERIAL, "friction"))
+    return f"an explanation of the motion, likely by {100 * share:.0f} %: {values}"
 
 
 def _segments(

@@ -84,17 +84,17 @@ class Measured:
 def unknowns(begin: Start, plane: Plane | None, found: bool, size: float, settings: ElasticSettings, youngs_modulus: float) -> Space:
     """Stiffness, contact, start, and the nuisances that a picture leaves: the body's size and the ground's height."""
     free = [
-        Free("youngs_modulus", "Pa", youngs_modulus, settings.youngs_modulus_min, settings.youngs_modulus_max, "log"),
-        Free("poisson_ratio", "1", 0.3, 0.0, settings.poisson_ratio_max),
+        Free("youngs_modulus", "Pa", youngs_modulus, settings.youngs_modulus_min, settings.youngs_modulus_max, "log", step=5e-3),
+        Free("poisson_ratio", "1", 0.3, 0.0, settings.poisson_ratio_max, step=5e-3),
     ]
     if plane is not None:
         height = (FOUND_HEIGHT_SIGMA if found else HEIGHT_SIGMA) * size
         free += [
-            Free("friction", "1", 0.4, 0.0, FRICTION_MAX),
-            Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height),
-            Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA),
-            Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX, prior=DAMPING_SIGMA, center=0.0),
-            Free("contact_loss", "1", 0.5, 0.0, 1.0),
+            Free("friction", "1", 0.4, 0.0, FRICTION_MAX, step=0.02),
+            Free("ground_height", "m", 0.0, -10 * height, 10 * height, prior=height, step=1e-3 * size),
+            Free("size", "1", 1.0, 0.9, 1.1, prior=SIZE_SIGMA, step=1e-3),
+            Free("damping", "1/s", 1.0, 0.0, DAMPING_MAX, prior=DAMPING_SIGMA, center=0.0, step=0.5),
+            Free("contact_loss", "1", 0.5, 0.0, 1.0, step=0.02),
         ]
     return Space((*free, *start_unknowns(begin, size)))
 

@@ -34,7 +34,7 @@ NUISANCES = (
 def table(fit: Fit, law: Law, density: Parameter) -> tuple[Parameter, ...]:
     """Scalars with intervals that include their profiles, starts as vectors, nuisances left out."""
     laws = {"youngs_modulus": law, "poisson_ratio": law, "friction": "Coulomb"}
-    found = tables.scalars(fit.estimate, fit.space, laws, fit.profiles, CHANNELS)
+    found = tables.scalars(fit.estimate, fit.space, laws, fit.profiles, CHANNELS, fit.rivals)
     for p in (found[name] for name in BRIEFLY if name in found and fit.contact < BRIEF):
         if p.verdict in (Verdict.IDENTIFIED, Verdict.WEAK):
             found[p.name] = replace(p, verdict=Verdict.WEAK, note="; ".join(n for n in (p.note, SHORT_CONTACT) if n))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from video2phys.parameters.elastic_segment import Segment, residuals
 from video2phys.parameters.elastic_settings import ElasticSettings
 from video2phys.progress import Progress
+from video2phys.solve.levenberg import Estimate
 from video2phys.solve.multistart import Starts, multistart
 from video2phys.solve.space import Space
 
@@ -34,21 +37,27 @@ def scan(coarse: Segment, space: Space, window: int, settings: ElasticSettings, 
     starts[:, ground] += height * (space.free[ground].prior or 0.0)
     group = np.tile(np.round(GROUPS * np.log10(stiffness / stiffness[0])), len(GUESSES))
     return multistart(residuals((coarse,), space, window), space, starts, keep=KEPT, group=group, progress=progress, max_steps=SHORT,
-                      tolerance=3e-2, probe=False)  # fmt: skip
+                      tolerance=3e-2, probe=False, finish=False)  # fmt: skip
 
 
-def valleys(found: Starts, space: Space) -> np.ndarray:
-    """Where the fits ended (S, P), best first, without those that ended close to a better one or are hopeless."""
-    u = space.to_internal(found.values)[:, [space.names.index(n) for n in MATERIAL]]
-    kept: list[int] = []
-    for k in np.flatnonzero(found.costs <= HOPELESS * found.costs[0]):
-        if not any((np.abs(u[k] - u[other]) < APART).all() for other in kept):
-            kept.append(int(k))
-    return found.values[kept]
+def valleys(fits: Sequence[Estimate], space: Space) -> tuple[Estimate, ...]:
+    """The fits, best first, without those that ended close to a better one or are hopeless; the first where all failed."""
+    kept: list[Estimate] = []
+    for fit in sorted(fits, key=lambda fit: fit.cost):
+        known = np.isfinite(fit.cost) and fit.cost <= HOPELESS * (kept or [fit])[0].cost
+        if known and not any(_alike(fit, other, space) for other in kept):
+            kept.append(fit)
+    return tuple(kept or fits[:1])
 
 
-def around(space: Space, first: np.ndarray) -> np.ndarray:
-    """Starts (S, P): where the fits of the first contact ended (S', P'), best first, and others with another stiffness than the best."""
+def _alike(one: Estimate, other: Estimate, space: Space) -> bool:
+    away = np.abs(space.to_internal(one.values) - space.to_internal(other.values))
+    return bool((away[[space.names.index(n) for n in MATERIAL]] < APART).all())
+
+
+def around(space: Space, fits: Sequence[Estimate]) -> np.ndarray:
+    """Starts (S, P): where fits of the first contact ended, best first, and others with another stiffness than the best."""
+    first = np.array([fit.values for fit in fits])
     starts = np.tile(space.to_physical(space.start), (len(first) + len(AROUND), 1))
     starts[: len(first), : first.shape[1]] = first
     factor, ratio = np.array(AROUND).T

@@ -20,6 +20,7 @@ from video2phys.parameters.spatial_start import free_frames, state
 from video2phys.parameters.spatial_track import Track
 from video2phys.progress import Progress, silent
 from video2phys.simulate.rigid import rotation as quaternions
+from video2phys.solve.explanations import fineness
 from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.space import Free, Space
 from video2phys.types import Plane, Status
@@ -64,9 +65,7 @@ class Fit:
 
         Beside the cost it counts how wide errors are believed to be, and how finely the parameters must be set.
         """
-        J = self.estimate.jacobian
-        width = np.diag(self.space.prior + self.space.width**-2.0)  # a flat direction then costs nothing
-        return self.estimate.cost + self.model.log_determinant + float(np.linalg.slogdet(J.T @ J + width)[1])
+        return self.estimate.cost + self.model.log_determinant + fineness(self.estimate, self.space)
 
 
 def fit(track: Track, solid: Solid, gravity: np.ndarray, plane: Plane | None, contact: dict[str, Free], steps: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +17,11 @@ WORST = (Verdict.NOT_IDENTIFIED, Verdict.AT_BOUND, Verdict.WEAK, Verdict.IDENTIF
 
 
 def scalars(
-    estimate: Estimate, space: Space, laws: Mapping[str, str], profiles: Mapping[str, tuple[float, float]], channels: int
-) -> dict[str, Parameter]:
+    estimate: Estimate, space: Space, laws: Mapping[str, str], profiles: Mapping[str, tuple[float, float]], channels: int,
+    rivals: Sequence[tuple[float, Estimate]] = (),
+) -> dict[str, Parameter]:  # fmt: skip
     """Every free scalar by name; intervals include the `profiles`, and one that a bound cuts off is never identified."""
-    found = {p.name: p for p in parameters(estimate, space, laws, channels=channels)}
+    found = {p.name: p for p in parameters(estimate, space, laws, channels=channels, rivals=rivals)}
     for free in space.free:
         if free.name in profiles:
             found[free.name] = stretched(found[free.name], profiles[free.name], free)

@@ -1,7 +1,8 @@
 """From a fit to values with 95 % intervals and verdicts.
 
 The formal covariance is that of residuals with unit variance. It is multiplied by
-- the reduced chi-square, never below 1: a model that misses the data by more than their sigma is not certain of itself;
+- the reduced chi-square, never below 1: a model that misses the data by more than their sigma is not certain of itself. Where
+  the residuals of a frame err alike when the model errs, what exceeds the noise is one measurement a frame: 1 + alike (chi2 - 1);
 - an autocorrelation time, never below 1: neighbouring frames that err alike count once (effective sample size n / tau;
   Sokal 1997). It is taken per parameter, of the shares (A^-1 J^T)_t r_t that the frames have in its value, so that frames
   which say nothing of it, such as those of a body at rest, do not count.
@@ -16,12 +17,13 @@ Verdicts: a parameter is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from video2phys.solve.levenberg import Estimate
+from video2phys.solve.mixture import quantile
 from video2phys.solve.normal import null_directions
 from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Status, Verdict
@@ -38,11 +40,17 @@ class Spread:
     chi2: float  # reduced chi-square
     tau: np.ndarray  # (P,) autocorrelation time of the frames' shares in each parameter, in frames
     dof: float  # degrees of freedom
+    alike: int = 1  # residuals that the model's own error moves together
+
+    @property
+    def misfit(self) -> float:
+        """The variance of residuals, where those that err alike count once; at least 1."""
+        return 1 + self.alike * max(self.chi2 - 1, 0.0)
 
     @property
     def factor(self) -> np.ndarray:
         """(P,) multiplies the formal variances."""
-        return max(self.chi2, 1.0) * self.tau
+        return self.misfit * self.tau
 
 
 def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = None) -> Spread:
@@ -62,7 +70,7 @@ def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = No
     if channels > 1 and len(r) % channels == 0:
         shares = shares.reshape(-1, channels, len(known)).sum(1)
     tau = np.array([autocorrelation_time(s[:, None]) for s in shares.T])
-    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, float(max(len(moving) - used, 1)))
+    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, float(max(len(moving) - used, 1)), estimate.alike)
 
 
 def autocorrelation_time(series: np.ndarray) -> float:
@@ -96,35 +104,45 @@ def correlation(estimate: Estimate) -> np.ndarray:
 
 
 def parameters(
-    estimate: Estimate, space: Space, laws: Mapping[str, str] | None = None, *, channels: int = 1, level: float = 0.95
-) -> tuple[Parameter, ...]:
-    """One Parameter per free scalar, in order. `laws` maps a name to its constitutive model or convention."""
-    from scipy.stats import t
+    estimate: Estimate, space: Space, laws: Mapping[str, str] | None = None, *, channels: int = 1, level: float = 0.95,
+    rivals: Sequence[tuple[float, Estimate]] = (),
+) -> tuple[Parameter, ...]:  # fmt: skip
+    """One Parameter per free scalar, in order. `laws` maps a name to its constitutive model or convention.
 
-    u, gradient = space.to_internal(estimate.values), estimate.jacobian.T @ estimate.residual
-    bounds = [_bound(f, *at) for f, *at in zip(space.free, u, space.lower, space.upper, gradient, strict=True)]
-    widened = spread(estimate, channels, np.array([b != "" for b in bounds], bool))
-    sigma = np.sqrt(np.diag(estimate.covariance) * widened.factor)
-    two, one = t.ppf(0.5 + level / 2, widened.dof), t.ppf(level, widened.dof)
+    `rivals` are other explanations with their probabilities: values are then means over all (in optimiser coordinates), and
+    intervals quantiles of the mixture of all.
+    """
+    found = (estimate, *(e for _, e in rivals))
+    weight = np.array([1 - sum(w for w, _ in rivals), *(w for w, _ in rivals)])
+    at = np.array([space.to_internal(e.values) for e in found])
+    held = [_bounds(e, space) for e in found]
+    widened = [spread(e, channels, np.array([b != "" for b in bounds], bool)) for e, bounds in zip(found, held, strict=True)]
+    sigma = np.array([np.sqrt(np.diag(e.covariance) * w.factor) for e, w in zip(found, widened, strict=True)])
+    dof = np.array([w.dof for w in widened])
     mixed = _null_notes(estimate, space)
     out = []
     for k, f in enumerate(space.free):
-        law = (laws or {}).get(f.name, "")
-        bound = bounds[k]
-        reach = sigma[k] * (one if bound else two)
-        low, high = u[k] - reach, u[k] + reach
-        if bound:
-            low, high = (u[k], high) if bound == "lower" else (low, u[k])
-        verdict, note = _verdict(f, estimate, u[k], low, high, space.lower[k], space.upper[k], bound)
-        note = mixed.get(f.name, note)
-        known = np.isfinite(reach) and estimate.status is not Status.UNSTABLE
-        interval = [_physical(f, max(low, space.lower[k])), _physical(f, min(high, space.upper[k]))] if known else None
-        out.append(Parameter(f.name, float(estimate.values[k]), f.unit, interval, verdict, law, note))
+        u = float(weight @ at[:, k])
+        bound = held[0][k] if len({bounds[k] for bounds in held}) == 1 else ""
+        # at a bound the interval is one-sided
+        tails = {"": (0.5 - level / 2, 0.5 + level / 2), "lower": (0.0, level), "upper": (1 - level, 1.0)}[bound]
+        low, high = (quantile(tail, weight, at[:, k], sigma[:, k], dof) for tail in tails)
+        known = np.isfinite(sigma[:, k]).all() and estimate.status is not Status.UNSTABLE
+        low, high = (max(low, space.lower[k]), min(high, space.upper[k])) if known else (-np.inf, np.inf)
+        verdict, note = _verdict(f, estimate, u, low, high, space.lower[k], space.upper[k], bound)
+        interval = [_physical(f, low), _physical(f, high)] if known else None
+        value = _physical(f, u) if rivals else float(estimate.values[k])
+        out.append(Parameter(f.name, value, f.unit, interval, verdict, (laws or {}).get(f.name, ""), mixed.get(f.name, note)))
     return tuple(out)
 
 
 def _physical(f: Free, u: float) -> float:
     return float(10.0**u if f.scale == "log" else u)
+
+
+def _bounds(estimate: Estimate, space: Space) -> list[str]:
+    u, gradient = space.to_internal(estimate.values), estimate.jacobian.T @ estimate.residual
+    return [_bound(f, *at) for f, *at in zip(space.free, u, space.lower, space.upper, gradient, strict=True)]
 
 
 def _bound(f: Free, u: float, lower: float, upper: float, gradient: float) -> str:

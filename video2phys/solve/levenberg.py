@@ -36,6 +36,7 @@ class Estimate:
     history: tuple[float, ...]  # cost |r|^2 + prior per accepted step, from the start
     probes: dict[str, float] = field(default_factory=dict)  # per name, largest change [sigma] of a residual in the probe
     frozen: tuple[str, ...] = ()  # without effect at the start: left at their start values
+    alike: int = 1  # residuals that the model's own error moves together, see `covariance`
 
     @property
     def cost(self) -> float:
@@ -52,13 +53,15 @@ def levenberg(
     central: bool = False,
     probe: bool = True,
     slope: Residuals | None = None,
+    finish: bool = True,
     progress: Progress = silent,
 ) -> Estimate:
     """Fit the free parameters of `space` to residuals (B, P) physical -> (B, M) over sigma.
 
     A failed rollout is a row of NaN: such a trial is refused. Converged: the cost falls by less than `tolerance` of itself,
     or no damping lowers it any more. `central` doubles the batch of the Jacobian for a second-order difference. `slope` gives
-    residuals whose Jacobian is used instead, e.g. those of a coarser and cheaper simulation.
+    residuals whose Jacobian is used instead, e.g. those of a coarser and cheaper simulation. Without `finish` the Jacobian of
+    the estimate is that of the point before the last step, which saves one where a fit only tells its valley.
     """
     u = np.clip(space.start, space.lower, space.upper)
     r = evaluate(residuals, space, u[None])[0]
@@ -103,8 +106,10 @@ def levenberg(
         u, r, cost, failures = trials[best], tried[best], costs[best], 0
         history.append(float(cost))
         damping = float(np.clip(damping * DAMPINGS[best], 1e-9, 1e9))
-        J, usable = linearised(u, r)
-        if drop < tolerance or cost < 1e-20:
+        done = drop < tolerance or cost < 1e-20
+        if finish or not (done or step == max_steps - 1):
+            J, usable = linearised(u, r)
+        if done:
             status = Status.CONVERGED
             break
     progress(1.0, status.value)

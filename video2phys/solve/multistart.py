@@ -18,10 +18,27 @@ from video2phys.types import Status
 class Starts:
     """Outcome of a multi-start fit."""
 
-    best: Estimate
-    costs: np.ndarray  # (S,) at the end of each fit, ascending; inf where a start failed
-    values: np.ndarray  # (S, P) physical, in the same order
-    agree: float  # share of the finished starts within 5 % of the best cost
+    fits: tuple[Estimate, ...]  # by ascending cost, those that failed at the end
+
+    @property
+    def best(self) -> Estimate:
+        return self.fits[0]
+
+    @property
+    def costs(self) -> np.ndarray:
+        """(S,) at the end of each fit; inf where a start failed."""
+        return np.array([e.cost for e in self.fits])
+
+    @property
+    def values(self) -> np.ndarray:
+        """(S, P) physical."""
+        return np.array([e.values for e in self.fits])
+
+    @property
+    def agree(self) -> float:
+        """Share of the finished starts within 5 % of the best cost."""
+        costs = self.costs[np.isfinite(self.costs)]
+        return float((costs <= 1.05 * costs.min() + 1e-12).mean()) if len(costs) else 0.0
 
 
 def multistart(
@@ -51,6 +68,4 @@ def multistart(
         progress(n / len(order), f"start {n + 1} of {len(order)}")
         fits.append(fit(residuals, space.started(space.to_physical(u[k])), **options))
     fits.sort(key=lambda e: e.cost if e.status is not Status.UNSTABLE else np.inf)
-    costs = np.array([e.cost for e in fits])
-    near = np.isfinite(costs) & (costs <= 1.05 * costs[0] + 1e-12)
-    return Starts(fits[0], costs, np.array([e.values for e in fits]), float(near.sum() / max(np.isfinite(costs).sum(), 1)))
+    return Starts(tuple(fits))
