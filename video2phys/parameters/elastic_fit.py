@@ -82,9 +82,10 @@ def impact(
     count = affordable(size, rough.best.values, density, longest, settings)
     fewer = round(count / 2**1.5)
     alone = residuals((Segment("", make.body(begin, fewer), measured),), space, window)
-    seeds = np.array([e.values for e in valleys(rough.fits, space)])
-    first = multistart(alone, space, seeds, keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2, probe=False, finish=False,
+    begun = np.array([e.values for e in valleys(rough.fits, space)])
+    first = multistart(alone, space, begun, keep=KEPT, max_steps=settings.max_steps, tolerance=1e-2, probe=False, finish=False,
                        progress=stretch(progress, 0.3, 0.5))  # fmt: skip
+    seeds = valleys(first.fits, space)
     keys = ["", *(f".{k}" for k in range(1, len(starts)))]
     extra = tuple(f for b, key in zip(starts[1:], keys[1:], strict=True) for f in start_unknowns(b, size, key))
     space = Space((*space.started(first.best.values).free, *extra))
@@ -93,8 +94,7 @@ def impact(
     fine, coarse = (tuple(pair[k] for pair in pairs) for k in (0, 1))
     space = Space((*space.free, *(c.free for c in fine[0].changes)))
     cheap = residuals(coarse, space)
-    seeds = around(space, valleys(first.fits, space))
-    found = multistart(cheap, space, seeds, keep=FEW, max_steps=SHORT, tolerance=1e-2, probe=False, finish=False,
+    found = multistart(cheap, space, around(space, seeds), keep=FEW, max_steps=SHORT, tolerance=1e-2, probe=False, finish=False,
                        progress=stretch(progress, 0.5, 0.7))  # fmt: skip
     near = first.best.values
     coarser = np.append(near, np.full(len(space) - len(near), np.nan))
