@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from video2phys.solve.covariance import parameters, spread
+from video2phys.solve.covariance import misfit, parameters, spread
 from video2phys.solve.explanations import weights
-from video2phys.solve.levenberg import levenberg
+from video2phys.solve.levenberg import Estimate, levenberg
 from video2phys.solve.mixture import quantile
 from video2phys.solve.multistart import multistart
 from video2phys.solve.space import Free, Space
+from video2phys.types import Status
 
 MANY = 1e6  # degrees of freedom of a normal distribution
 SPACE = Space((Free("stiffness", "Pa", 1e4, 1e3, 1e6, "log"), Free("height", "m", 0.0, prior=1.0)))
@@ -43,16 +44,24 @@ def test_an_interval_holds_every_valley():
 
 
 def test_misfit_makes_explanations_alike():
-    """Where the model misses the data, a difference of costs says less: over the chi-square, and over all that err alike."""
+    """Where the model misses the data, a difference of costs says less."""
     found = multistart(lambda x: 3 * two_valleys(x), SPACE, np.array([[7e3, 0.0], [5e4, 0.0]]), probe=False)
     chi2 = spread(found.best).chi2
     assert chi2 > 5
-    for alike in (1, 12):
-        fits = [replace(e, alike=alike) for e in found.fits]
-        variance = 1 + alike * (chi2 - 1)
-        assert spread(fits[0]).misfit == pytest.approx(variance)
-        odds = weights(fits, SPACE)
-        assert np.log(odds[0] / odds[1]) == pytest.approx((found.costs[1] - found.costs[0]) / (2 * variance), abs=0.02)
+    odds = weights(found.fits, SPACE)
+    assert np.log(odds[0] / odds[1]) == pytest.approx((found.costs[1] - found.costs[0]) / (2 * chi2), abs=0.02)
+
+
+def test_the_misfit_is_that_of_the_frames_that_tell():
+    """Ten frames of six residuals, the last two of them missed by three sigma: what they tell has the variance 1 + 6 (9 - 1)."""
+    r = np.ones((10, 6))
+    r[8:] = 3.0
+    fit = Estimate(np.zeros(1), r.ravel(), np.zeros((60, 1)), np.full((1, 1), np.inf), Status.CONVERGED, (0.0,))
+    early, late = np.zeros((10, 6, 1)), np.zeros((10, 6, 1))
+    early[:8], late[8:] = 0.1, 0.1
+    gains = np.concatenate([early, late, early + late], 2).reshape(60, 3)
+    assert misfit(replace(fit, alike=6), gains, 6) == pytest.approx([1, 1 + 6 * 8, 1 + 6 * (0.2 * 9 + 0.8 - 1)])
+    assert misfit(fit, gains, 6) == pytest.approx(0.2 * 9 + 0.8)
 
 
 def test_quantiles_of_mixtures():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from video2phys.parameters.elastic_motion import Motion, Prediction
+from video2phys.parameters.elastic_profile import profile
 from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, UNSEEN, Change, Measured, start_unknowns
 from video2phys.parameters.elastic_search import KEPT, MATERIAL, SHORT, around, scan, valleys
 from video2phys.parameters.elastic_segment import Segment, residuals
@@ -25,7 +26,7 @@ from video2phys.solve.space import Space
 
 FEW = 3  # starts for all frames
 UNLIKELY = 1e-3  # an explanation of this probability moves no end of a 95 % interval
-PROFILED = "friction", "poisson_ratio"  # a contact that sticks, and a body that hardly changes shape, tell no more
+PROFILED = ("friction",)  # a contact that sticks tells no more
 LEAST_FRAMES = 4
 FEWEST_PARTICLES = 512
 
@@ -102,12 +103,15 @@ def impact(
     for k, (_, start) in enumerate(likely):
         # the slopes of the coarse grid cost a quarter and lead to the same place
         end = levenberg(residuals(fine, space), space.started(start.values), slope=cheap, max_steps=settings.max_steps, tolerance=1e-3,
-                        probe=False, progress=part(stretch(progress, 0.7, 1.0), k, len(likely)))  # fmt: skip
+                        probe=False, progress=part(stretch(progress, 0.7, 0.85), k, len(likely)))  # fmt: skip
         ends.append(unsettled(replace(end, alike=CHANNELS), space, coarser, CHANNELS))
     (share, best), *rivals = explanations(ends, space)
     notes = tuple(_told(space, *each) for each in ((share, best), *rivals)) if rivals else ()
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near[0]:.3g} Pa; intervals include such changes"
     profiles = stretches(cheap, space, best, found, CHANNELS, PROFILED, ())
+    for name, ends in profile(cheap, space, best, CHANNELS, stretch(progress, 0.85, 1.0)).items():
+        low, high = profiles.get(name, ends)
+        profiles[name] = min(low, ends[0]), max(high, ends[1])
     return Fit(fine, space, best, (*notes, note), profiles, rivals=tuple(rivals))
 
 

@@ -2,7 +2,8 @@
 
 The formal covariance is that of residuals with unit variance. It is multiplied by
 - the reduced chi-square, never below 1: a model that misses the data by more than their sigma is not certain of itself. Where
-  the residuals of a frame err alike when the model errs, what exceeds the noise is one measurement a frame: 1 + alike (chi2 - 1);
+  the residuals of a frame err alike when the model errs, what exceeds the noise is one measurement a frame: 1 + alike (chi2 - 1),
+  and chi2 is that of the frames which tell the parameter (White 1980), since a model errs in some frames more than in others;
 - an autocorrelation time, never below 1: neighbouring frames that err alike count once (effective sample size n / tau;
   Sokal 1997). It is taken per parameter, of the shares (A^-1 J^T)_t r_t that the frames have in its value, so that frames
   which say nothing of it, such as those of a body at rest, do not count.
@@ -40,12 +41,7 @@ class Spread:
     chi2: float  # reduced chi-square
     tau: np.ndarray  # (P,) autocorrelation time of the frames' shares in each parameter, in frames
     dof: float  # degrees of freedom
-    alike: int = 1  # residuals that the model's own error moves together
-
-    @property
-    def misfit(self) -> float:
-        """The variance of residuals, where those that err alike count once; at least 1."""
-        return 1 + self.alike * max(self.chi2 - 1, 0.0)
+    misfit: np.ndarray  # (P,) variance of the residuals that tell each parameter, at least 1
 
     @property
     def factor(self) -> np.ndarray:
@@ -64,13 +60,36 @@ def spread(estimate: Estimate, channels: int = 1, pushed: np.ndarray | None = No
         r = r - J[:, pushed] @ np.linalg.lstsq(J[:, pushed], r, rcond=None)[0]
     known = np.isfinite(np.diag(estimate.covariance))
     used = int(known.sum())
-    moving = r[np.abs(r) > 0]  # a masked measurement is an exact zero and carries no information
+    chi2, dof = _reduced(r, used)
     inverse = np.where(known[:, None] & known[None], estimate.covariance, 0.0)
-    shares = (J @ inverse) * r[:, None]  # (M, P)
+    gains = J @ inverse  # (M, P)
+    shares = gains * r[:, None]
     if channels > 1 and len(r) % channels == 0:
         shares = shares.reshape(-1, channels, len(known)).sum(1)
     tau = np.array([autocorrelation_time(s[:, None]) for s in shares.T])
-    return Spread(float((moving**2).sum() / max(len(moving) - used, 1)), tau, float(max(len(moving) - used, 1)), estimate.alike)
+    return Spread(chi2, tau, dof, misfit(replace(estimate, residual=r), gains, channels))
+
+
+def misfit(estimate: Estimate, gains: np.ndarray, channels: int = 1) -> np.ndarray:
+    """Variance (K,) of the residuals that something rests on, by its gains (M, K); never below 1.
+
+    Where residuals do not err alike it is the reduced chi-square of all, else 1 + alike (chi2 - 1) with that of the frames, each
+    counted by its squared gains.
+    """
+    r = estimate.residual
+    chi2, dof = _reduced(r, int(np.isfinite(np.diag(estimate.covariance)).sum()))
+    if estimate.alike == 1:
+        return np.full(gains.shape[1], max(chi2, 1.0))
+    frame = (r**2).reshape(-1, channels).mean(1) * (r != 0).sum() / dof
+    told = (gains**2).reshape(len(frame), channels, -1).sum(1)
+    local = (told * frame[:, None]).sum(0) / np.maximum(told.sum(0), 1e-300)
+    return 1 + estimate.alike * np.maximum(local - 1, 0.0)
+
+
+def _reduced(r: np.ndarray, used: int) -> tuple[float, float]:
+    """Reduced chi-square and degrees of freedom; a masked measurement is an exact zero and carries no information."""
+    dof = float(max(int((r != 0).sum()) - used, 1))
+    return float((r**2).sum() / dof), dof
 
 
 def autocorrelation_time(series: np.ndarray) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from video2phys.solve.covariance import spread
+from video2phys.solve.covariance import misfit
 from video2phys.solve.levenberg import Estimate
 from video2phys.solve.space import Space
 
@@ -23,10 +23,12 @@ def fineness(estimate: Estimate, space: Space) -> float:
 
 
 def weights(found: Sequence[Estimate], space: Space, channels: int = 1) -> np.ndarray:
-    """Probabilities (K,) of explanations, the cheapest one first: its residuals tell their variance."""
+    """Probabilities (K,) of explanations, the cheapest one first, whose residuals tell their variance where the others differ."""
     if len(found) == 1:
         return np.ones(1)
-    variance = spread(found[0], channels).misfit
-    price = np.array([e.cost / variance + fineness(e, space) for e in found])
+    best = found[0]
+    away = np.stack([e.residual - best.residual for e in found], 1)
+    dearer = np.array([e.cost - best.cost for e in found])
+    price = dearer / misfit(best, away, channels) + [fineness(e, space) for e in found]
     share = np.exp(-(price - price.min()) / 2)
     return share / share.sum()
