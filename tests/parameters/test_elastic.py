@@ -16,6 +16,7 @@ from video2phys.parameters.elastic import clearance, identify, matter, support
 from video2phys.parameters.elastic_body import bind, coarsen
 from video2phys.parameters.elastic_fit import affordable, first_contact
 from video2phys.parameters.elastic_motion import Prediction
+from video2phys.parameters.elastic_profile import profile
 from video2phys.parameters.elastic_residuals import EXTRAPOLATION, LEFT, Change, Measured
 from video2phys.parameters.elastic_search import valleys
 from video2phys.parameters.elastic_settings import ElasticSettings
@@ -24,12 +25,15 @@ from video2phys.parameters.elastic_silhouette import outline, overlap
 from video2phys.parameters.elastic_start import Start, ballistic
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.table import cut_off, stretched
+from video2phys.progress import silent
 from video2phys.simulate.clock import ladder
 from video2phys.simulate.lagrangian.lattice import embed
 from video2phys.simulate.lagrangian.surface import patches
 from video2phys.simulate.mpm.rollout import schedule
 from video2phys.simulate.mpm.scene import build
-from video2phys.solve.levenberg import Estimate
+from video2phys.solve.covariance import parameters
+from video2phys.solve.levenberg import Estimate, levenberg
+from video2phys.solve.profile import LIMIT
 from video2phys.solve.space import Free, Space
 from video2phys.types import About, Camera, Frames, Parameter, Status, Verdict
 
@@ -234,6 +238,27 @@ def test_frames_share_the_error_of_a_simulation():
         assert np.array_equal(W, np.tril(W))  # the first frames can be used alone
     off = measured.state[None] + LEFT * drift
     assert (wide.scaled(off) ** 2).sum() < 3 * 12 < (measured.scaled(off) ** 2).sum() / 100
+
+
+def test_the_profile_of_the_ratio_takes_the_stiffness_along():
+    """A stiffness that trades with the ratio along a curve, and a ratio known to a tenth: the ends are those of the curve."""
+    space = Space((Free("youngs_modulus", "Pa", 1e5, 1e3, 1e7, "log"), Free("poisson_ratio", "1", 0.3, 0.0, 0.49)))
+    noise = np.random.default_rng(0).normal(size=28)
+
+    def curve(nu: np.ndarray) -> np.ndarray:
+        return 5 + 3 * nu**2
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        u, nu = np.log10(x[:, :1]), x[:, 1:]
+        return np.concatenate([noise + 0 * u, (u - curve(nu)) / 0.003, (nu - 0.4) / 0.1], 1)
+
+    best = levenberg(residual, space, probe=False)
+    ends = profile(residual, space, best, 1, silent)
+    low = 0.4 - 0.1 * np.sqrt(LIMIT)
+    assert ends["poisson_ratio"] == pytest.approx((low, 0.49), abs=0.01)
+    assert np.log10(ends["youngs_modulus"]) == pytest.approx((curve(low), curve(0.49)), abs=0.03)
+    E = parameters(best, space)[0]
+    assert E.interval is not None and E.interval[0] > 1.05 * ends["youngs_modulus"][0]  # what the slopes alone say
 
 
 def test_fits_in_one_valley_go_on_once():

@@ -56,7 +56,9 @@ def ends(found: list[Estimate], space: Space, channels: int) -> dict[str, tuple[
     at = np.array([e.values for e in found])
     ratio = at[:, space.names.index(HELD)]
     between = np.unique(np.append(np.linspace(ratio[0], ratio[-1], DENSE), ratio))
-    allowed = between[np.interp(between, ratio, [_rise(cheapest, e, channels) for e in found]) <= LIMIT]
+    # the root of a parabola's rise is a line
+    root = np.sqrt([max(_rise(cheapest, e, channels), 0.0) for e in found])
+    allowed = between[np.interp(between, ratio, root) <= np.sqrt(LIMIT)]
     columns = {name: np.interp(allowed, ratio, at[:, space.names.index(name)]) for name in TOLD if name in space.names}
     return {name: (float(values.min()), float(values.max())) for name, values in columns.items()}
 

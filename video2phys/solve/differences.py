@@ -16,10 +16,11 @@ def jacobian(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivative (M, P) of the residual at u, whose value there is r (M,), and which columns are usable (P,) bool.
 
-    One-sided steps go towards the side with more room; a column whose rollout fails is tried on the other side once.
+    One-sided steps go towards the side with more room; a column whose rollout fails is tried on the other side once. A coordinate
+    whose bounds coincide is held.
     """
     h = np.minimum(space.step, np.maximum((space.upper - space.lower) / 2, 1e-300))
-    columns = np.flatnonzero(active)
+    columns = np.flatnonzero(active & (space.upper > space.lower))
     J, usable = np.zeros((len(r), len(u))), np.zeros(len(u), bool)
     if not len(columns):
         return J, usable
