@@ -38,7 +38,7 @@ STAGES = {
         Stage("frames", (), types.Frames, version=2),
         Stage("gaussians", ("frames",), types.Gaussians, version=2),
         Stage("states", ("frames", "gaussians"), types.StateTrack, version=2),
-        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=7),
+        Stage("parameters", ("frames", "gaussians", "states"), types.Parameters, version=8),
         Stage("topology", ("frames", "gaussians", "states", "parameters"), types.Topology),
         Stage("twin", ("frames", "gaussians", "states", "parameters", "topology"), types.Twin, version=4),
     )

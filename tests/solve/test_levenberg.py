@@ -47,6 +47,18 @@ def test_jacobian_against_the_derivative():
     assert np.allclose(J, np.stack([np.log(10) * value, -t * value], -1), rtol=1e-5, atol=1e-9)
 
 
+def test_a_coordinate_whose_bounds_coincide_is_held():
+    """Rows of a batch round differently: a step of no length must not make a slope of that."""
+    space = Space((Free("x", "", 3.0), Free("held", "", 0.5, 0.5, 0.5)))
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        return x - 1 + 1e-15 * np.arange(len(x))[:, None]
+
+    fit = levenberg(residual, space, probe=False)
+    assert fit.values == pytest.approx([1.0, 0.5])
+    assert not fit.jacobian[:, 1].any() and fit.covariance[1, 1] == np.inf
+
+
 def test_bound_hit_is_named():
     t = np.linspace(0, 1, 40)
     data = 1.5 * t + 1e-3 * np.random.default_rng(1).normal(size=40)

@@ -109,9 +109,9 @@ def impact(
     notes = tuple(_told(space, *each) for each in ((share, best), *rivals)) if rivals else ()
     note = f"the first contact alone, on a coarser grid, gives a stiffness of {near[0]:.3g} Pa; intervals include such changes"
     profiles = stretches(cheap, space, best, found, CHANNELS, PROFILED, ())
-    for name, ends in profile(cheap, space, best, CHANNELS, stretch(progress, 0.85, 1.0)).items():
-        low, high = profiles.get(name, ends)
-        profiles[name] = min(low, ends[0]), max(high, ends[1])
+    for name, (low, high) in profile(cheap, space, best, CHANNELS, stretch(progress, 0.85, 1.0)).items():
+        known = profiles.get(name, (low, high))
+        profiles[name] = min(low, known[0]), max(high, known[1])
     return Fit(fine, space, best, (*notes, note), profiles, rivals=tuple(rivals))
 
 
