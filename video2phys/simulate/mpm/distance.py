@@ -20,7 +20,7 @@ PAIRS = 500_000  # of triangle and point at once
 def to_mesh(vertices: np.ndarray, faces: np.ndarray, node: np.ndarray) -> np.ndarray:
     """Distance (I, J, K) of grid points (I, J, K, 3) to a mesh with vertices (V, 3) and faces (F, 3), positive where faces point.
 
-    Raises BadInput for a mesh that is not finite, not closed or not turned one way, or has faces without area.
+    Raises BadInput for a mesh that is not closed or not turned one way, or has faces without area.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -43,8 +43,6 @@ def to_mesh(vertices: np.ndarray, faces: np.ndarray, node: np.ndarray) -> np.nda
 
 def features(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Normals (F, 7, 3), of any length, of each triangle's face, edges 01, 12, 20 and corners."""
-    if not np.isfinite(vertices).all():
-        raise BadInput("the mesh has vertices that are not finite.", fix="Check the file that it comes from.")
     edge = np.stack([faces, np.roll(faces, -1, 1)], -1).reshape(-1, 2)  # of face 0, of face 1, ...
     code = edge[:, 0] * len(vertices) + edge[:, 1]
     back = edge[:, 1] * len(vertices) + edge[:, 0]
