@@ -144,5 +144,9 @@ def _adjust(model: pycolmap.Reconstruction, fixed: bool) -> None:
     options.ceres.loss_function_type = pycolmap.LossFunctionType.CAUCHY
     options.ceres.loss_function_scale = SCATTER
     options.ceres.solver_options.num_threads = 1
-    pycolmap.bundle_adjustment(model, options)
+    everything = pycolmap.BundleAdjustmentConfig()
+    for image in model.reg_image_ids():
+        everything.add_image(image)
+    everything.fix_gauge(pycolmap.BundleAdjustmentGauge.TWO_CAMS_FROM_WORLD)
+    pycolmap.create_default_bundle_adjuster(options, everything, model).solve()  # pycolmap.bundle_adjustment prints, whatever its log level
     model.update_point_3d_errors()
