@@ -88,7 +88,7 @@ def test_random_gaussians_lie_where_at_least_two_pictures_look() -> None:
     pixel = np.stack([s.camera.project(cloud.mean.numpy()) for s in pictures])
     seen = (np.isfinite(pixel).all(-1) & (pixel >= 0).all(-1) & (pixel < 96).all(-1)).sum(0)
     assert len(cloud) > 100 and seen.min() >= 2
-    centre, distance = initialise.region(pictures)
+    centre, distance = initialise.region([s.camera for s in pictures])
     assert np.linalg.norm(centre - CENTRE) < 0.15 and 1.0 < distance < 1.6
 
 
