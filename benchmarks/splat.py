@@ -19,6 +19,8 @@ import time
 
 import output
 
+from video2phys.backend import one_thread
+
 COUNTS, SIZES = (1000, 5000, 20_000), ((160, 120), (320, 240), (640, 480))
 REPEATS, PLAIN = 8, 100
 LARGEST = 1.2e8  # Gaussians times pixels that plain torch is given in full
@@ -40,6 +42,7 @@ def scene(count: int, width: int, height: int, device: str = "cpu"):
     return [t.to(device).clone().requires_grad_() for t in tensors], K.to(device), pose.to(device)
 
 
+@one_thread()  # as training does: torch's own threads spin for a while after each operation, on cores that the kernels need
 def measure(count: int, width: int, height: int, backend: str, repeats: int = REPEATS) -> tuple[float, float]:
     """Least time [ms] of forward, and of forward and backward."""
     import torch
@@ -48,6 +51,7 @@ def measure(count: int, width: int, height: int, backend: str, repeats: int = RE
 
     device = "cuda" if backend == "gsplat" else "cpu"
     tensors, K, pose = scene(count, width, height, device)
+    seed = [torch.ones(height, width, 3, device=device), torch.ones(height, width, device=device)]
     forward, both = [], []
     for _ in range(repeats + (backend != "reference")):  # the first run compiles
         start = time.perf_counter()
@@ -55,7 +59,7 @@ def measure(count: int, width: int, height: int, backend: str, repeats: int = RE
         if device == "cuda":
             torch.cuda.synchronize()
         forward.append(time.perf_counter() - start)
-        (picture.colour.square().sum() + picture.alpha.sum()).backward()
+        torch.autograd.backward([picture.colour, picture.alpha], seed)
         if device == "cuda":
             torch.cuda.synchronize()
         both.append(time.perf_counter() - start)

@@ -20,7 +20,9 @@ CHECK = 16  # Gaussians between two looks at whether a tile is finished
 
 @cache
 def kernels(double: bool, channels: int) -> SimpleNamespace:
-    """forward and backward for pictures of so many channels, compiled for float64 or float32.
+    """forward and backward for Gaussians of so many features, compiled for float64 or float32.
+
+    The last feature makes a picture of its own (`far`): colours and depth are used apart, and neither is copied for it.
 
     start (tiles + 1,) into pair (N,) = entries of owner and rows, near before far; owner (N,) = Gaussian, rows (N, 2) = first row and
     row past the last within the tile. flat (G, 6) = centre u, v [px], conic a, b, c [1/px^2], opacity; feature (G, channels).
@@ -29,7 +31,7 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
     real = ti.f64 if double else ti.f32
     longs, ints = (ti.types.ndarray(dtype=ti.i32, ndim=n) for n in (1, 2))
     table, image = (ti.types.ndarray(dtype=real, ndim=n) for n in (2, 3))
-    over = range(channels)
+    over, shown, last_one = range(channels), range(channels - 1), channels - 1
 
     @ti.func
     def fall(x):
@@ -58,8 +60,9 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
 
     @ti.kernel
     def forward(start: longs, pair: longs, owner: longs, rows: ints, flat: table, feature: table, across: ti.i32,
-                out: image, light: table, stop: longs):  # fmt: skip
-        """Fills out (H, W, channels), light (H, W) = what passes all Gaussians, and stop (tiles,) = entry at which a tile was finished."""
+                out: image, far: table, light: table, stop: longs):  # fmt: skip
+        """Fills out (H, W, channels - 1), far (H, W), light (H, W) = what passes all Gaussians, and stop (tiles,) = entry at which a tile
+        was finished."""
         ti.loop_config(block_dim=CHUNKS)
         for q in range((start.shape[0] - 1) * MIN_CHUNK):
             tile = q // MIN_CHUNK
@@ -97,14 +100,14 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
                 stop[tile] = last
                 for y in range(ti.min(HIGH, light.shape[0] - top)):
                     for x in range(ti.min(WIDE, light.shape[1] - left)):
-                        light[top + y, left + x] = T[y * WIDE + x]
-                        for m in ti.static(over):
+                        light[top + y, left + x], far[top + y, left + x] = T[y * WIDE + x], c[last_one][y * WIDE + x]
+                        for m in ti.static(shown):
                             out[top + y, left + x, m] = c[m][y * WIDE + x]
 
     @ti.kernel
     def backward(start: longs, pair: longs, owner: longs, rows: ints, flat: table, feature: table, across: ti.i32, stop: longs,
-                 d_out: image, d_light: table, out: image, light: table, d_pair: table):  # fmt: skip
-        """d_pair (N, 6 + channels), zero before: derivatives of the entries of flat and feature, in the order of owner.
+                 d_out: image, d_far: table, d_light: table, out: image, far: table, light: table, d_pair: table):  # fmt: skip
+        """d_pair (N, 6 + channels): derivatives of the entries of flat and feature, in the order of owner.
         `rest` is what a pixel's light is worth from a Gaussian on: the whole pixel, less what was passed.
         """
         ti.loop_config(block_dim=CHUNKS)
@@ -118,10 +121,15 @@ def kernels(double: bool, channels: int) -> SimpleNamespace:
                     for x in range(ti.min(WIDE, light.shape[1] - left)):
                         da[y * WIDE + x] = -d_light[top + y, left + x]
                         whole = (light[top + y, left + x] - 1) * d_light[top + y, left + x]
-                        for m in ti.static(over):
+                        whole += d_far[top + y, left + x] * far[top + y, left + x]
+                        dc[last_one][y * WIDE + x] = d_far[top + y, left + x]
+                        for m in ti.static(shown):
                             dc[m][y * WIDE + x] = d_out[top + y, left + x, m]
                             whole += d_out[top + y, left + x, m] * out[top + y, left + x, m]
                         rest[y * WIDE + x] = whole
+                for n in range(stop[tile], start[tile + 1]):
+                    for m in ti.static(range(6 + channels)):
+                        d_pair[pair[n], m] = 0
                 for n in range(start[tile], stop[tile]):
                     s = pair[n]
                     g = owner[s]

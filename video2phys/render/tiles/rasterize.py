@@ -48,27 +48,28 @@ class Project(torch.autograd.Function):
 
 
 class Composite(torch.autograd.Function):
-    """Projected Gaussians and their features (G, F) to a picture (H, W, F) and what passes all of them (H, W)."""
+    """Projected Gaussians and features (G, F) to pictures of the first (H, W, F - 1) and of the last (H, W), and what passes all (H, W)."""
 
     @staticmethod
     def forward(ctx, flat, feature, extent, depth, width, height):  # type: ignore[override]
         ctx.kernel = compositing.kernels(flat.dtype == torch.float64, feature.shape[1])
         flat, feature = flat.detach(), feature.detach().contiguous()
         lists = bins(flat, extent, depth, width, height)
-        out, light = flat.new_empty(height, width, feature.shape[1]), flat.new_empty(height, width)
+        out, (far, light) = flat.new_empty(height, width, feature.shape[1] - 1), flat.new_empty(2, height, width)
         stop = torch.empty(len(lists.start) - 1, dtype=torch.int32)
-        ctx.kernel.forward(lists.start, lists.pair, lists.owner, lists.rows, flat, feature, lists.across, out, light, stop)
+        ctx.kernel.forward(lists.start, lists.pair, lists.owner, lists.rows, flat, feature, lists.across, out, far, light, stop)
         ctx.lists = lists
-        ctx.save_for_backward(flat, feature, out, light, stop)
-        return out, light
+        ctx.save_for_backward(flat, feature, out, far, light, stop)
+        return out, far, light
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, d_out, d_light):  # type: ignore[override]
-        (flat, feature, out, light, stop), lists = ctx.saved_tensors, ctx.lists
-        d_pair = flat.new_zeros(len(lists.pair), 6 + feature.shape[1])
+    def backward(ctx, d_out, d_far, d_light):  # type: ignore[override]
+        (flat, feature, out, far, light, stop), lists = ctx.saved_tensors, ctx.lists
+        d_pair = flat.new_empty(len(lists.pair), 6 + feature.shape[1])
         ctx.kernel.backward(lists.start, lists.pair, lists.owner, lists.rows, flat, feature, lists.across, stop,
-                            d_out.contiguous(), d_light.contiguous(), out.detach(), light.detach(), d_pair)  # fmt: skip
+                            *(d.contiguous() for d in (d_out, d_far, d_light)), *(t.detach() for t in (out, far, light)),
+                            d_pair)  # fmt: skip
         d_flat, d_feature = torch.empty_like(flat), torch.empty_like(feature)
         reduce(flat.dtype == torch.float64)(lists.first, d_pair, d_flat, d_feature)
         return d_flat, d_feature, None, None, None, None
@@ -110,5 +111,5 @@ def composite(mean: Tensor, form: Tensor, opacity: Tensor, feature: Tensor, shif
     if not bool(flat.sum().isfinite() & feature.sum().isfinite()):  # a kernel given a NaN index would end the process
         raise BadInput("rasterize: a Gaussian is not finite.", fix="Lower the step of the optimiser that moves the Gaussians.")
     stacked = torch.cat([feature, depth[:, None]], 1)
-    out, light = Composite.apply(flat, stacked, extent, depth.detach(), width, height)
-    return out[..., :-1], 1 - light, out[..., -1]
+    out, far, light = Composite.apply(flat, stacked, extent, depth.detach(), width, height)
+    return out, 1 - light, far
