@@ -51,7 +51,7 @@ def measure(method: str, steps: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     output.add_option(parser)
     asked = parser.parse_args().json
     measure("projective", 1)  # compiles

@@ -109,15 +109,28 @@ def test_energy_does_not_depend_on_the_step():
     assert faded < 0.9 * many
 
 
-def test_batch_members_do_not_touch_one_another():
-    lattice = block(normal=UP)
-    E, t = np.array([3e4, 1e5, 3e5]), np.arange(8) / 60
-    params = Params.of(lattice.scene, youngs_modulus=E, poisson_ratio=0.3, friction=0.3)
-    together = rollout(params, lattice, begin(lattice, params, position=np.array([0, 0, 0.1])), t, steps=40, damping=1.0)
-    for k, e in enumerate(E):
-        one = Params.of(lattice.scene, youngs_modulus=e, poisson_ratio=0.3, friction=0.3)
-        alone = rollout(one, lattice, begin(lattice, one, position=np.array([0, 0, 0.1])), t, steps=40, damping=1.0)
-        assert np.array_equal(alone.node[:, 0], together.node[:, k])
+@pytest.mark.parametrize("law", ["neo-Hookean", "fixed corotated"])
+def test_members_side_by_side_move_as_each_alone(law):
+    """Eleven bodies with as many stiffnesses, steps, frictions and losses in impact: none sees the others, and one fails alone."""
+    lattice = block((4, 4, 4), normal=UP, law=law)
+    members = np.arange(11)
+    given = dict(youngs_modulus=10 ** (4.5 + 0.1 * members), poisson_ratio=0.02 * members, friction=0.1 * members, size=1 + 0.01 * members)
+    given["youngs_modulus"][6] = 1e12  # too stiff for its steps
+    more = dict(damping=0.5 * members, loss=0.08 * members)
+    steps = np.where(members == 6, 2, 40 + 7 * members)
+
+    def moved(m):
+        params = Params.of(lattice.scene, **{k: v[m] for k, v in given.items()})
+        state = begin(lattice, params, position=(0, 0, 0.06), velocity=(0.5, 0.2, -1.5), angular_velocity=(3.0, 1.0, 2.0))
+        track = rollout(params, lattice, state, np.arange(4) / 60, steps=np.tile(steps[m], (3, 1)), **{k: v[m] for k, v in more.items()})
+        return track.node, track.end.velocity, track.failed
+
+    together = moved(members)
+    assert together[2].tolist() == (members == 6).tolist()
+    for m in members[members != 6]:
+        node, velocity, _ = moved(members[m : m + 1])
+        assert np.abs(node[:, 0] - together[0][:, m]).max() < 1e-12
+        assert np.abs(velocity[0] - together[1][m]).max() < 1e-10
 
 
 def test_a_block_settles_with_its_surface_on_the_plane():

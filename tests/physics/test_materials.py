@@ -62,6 +62,12 @@ def test_turning_the_matter_turns_the_stress(law):
         assert np.abs(turned - TURN @ kept).max() < 1e-7
 
 
+@pytest.mark.parametrize("stretch", [1e-9, 0.3, 1 - 1e-9, 1.0, 1 + 1e-6, 1.41, 1.42, 2.0, 1e6])
+def test_neo_hookean_pressure_is_the_logarithm_to_round_off(stretch):
+    tau = settle("neo-Hookean", np.diag([stretch, 1, 1]))[1]
+    assert tau[1, 1] == pytest.approx(LAM * np.log(stretch), rel=2e-15, abs=1e-15 * MU)
+
+
 @pytest.mark.parametrize("law", LAWS[:3])
 def test_small_strains_are_those_of_hooke(law):
     strain = 1e-5 * np.array([[1.0, 2, 0], [2, -3, 1], [0, 1, 0.5]])

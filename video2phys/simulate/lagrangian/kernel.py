@@ -5,16 +5,15 @@ and lumped masses m_i = sum_p N_i m_p:
 
     deformation    F_p = sum_i x_i grad N_i^T
     momentum       m_i dv_i = dt (m_i g - sum_p V_p P(F_p) grad N_i) + sum_q N_i j_q n,   P = tau F^-T
-    contact        v_i += N_i (f_q + l_q n) / m_i, where l_q takes the share `loss` of the speed away at which q approaches the plane
-                   and f_q its slip, with |f_q| <= friction * (j_q + l_q)
+    contact        see contact.py
     damping        v_i <- rigid + exp(-damping dt) (v_i - rigid), the rigid motion with the momentum and spin of the nodes
     motion         x_i += dt v_i
 
 The integrator is symplectic and nothing is transferred between grids: energy neither grows nor fades by itself, however small
-the step is, and momentum is conserved. A body touches with points q of its surface, each of which a stiff layer pushes back,
-j_q = dt spring_q * depth; matter a cell wide is so as far from the plane as its surface says. Slip and loss are solved by Gauss-Seidel
-over the touching points (as in rigid-body solvers, Moreau 1988; Jourdan et al. 1998) with the velocities at the end of the step, so a
-body at rest on a slope stays at rest and no node is held that does not touch. A loss of 1 is a skin that does not bounce.
+the step is, and momentum is conserved. A body touches with points q of its surface, each of which a stiff layer pushes back; matter a
+cell wide is so as far from the plane as its surface says.
+
+Members go side by side (lanes.py); particles of one cell share their nodes, whose positions and impulses stay in local arrays meanwhile.
 
 Annotations are evaluated by Taichi: no `from __future__ import annotations` here.
 """
@@ -24,162 +23,191 @@ from collections.abc import Callable
 from functools import cache
 
 from video2phys.backend import CHUNKS, MIN_CHUNK, taichi
+from video2phys.simulate.lagrangian.contact import contact
+from video2phys.simulate.lagrangian.lanes import NODES, lanes
 from video2phys.simulate.materials.elastic import Elastic
 from video2phys.simulate.materials.kernels import stress
-from video2phys.simulate.mpm.spline import types
 
-LIGHTEST = 1e-30  # [kg] a node without mass carries nothing
 SWEEPS = 3  # of Gauss-Seidel a step; what is left is taken up by the next steps
 
 
 @cache
-def advance(real_name: str, law: Elastic) -> Callable[..., None]:
-    """Kernel that moves (B, G) nodes through `steps[b]` steps of dt[b]."""
+def advance(real_name: str, law: Elastic, count: int) -> Callable[..., None]:
+    """Kernel that moves (blocks, G) nodes of `count` members each through steps[b, i] steps of dt[b][i]."""
     ti = taichi()
-    t = types(real_name)
-    real, vec3, mat3 = t.real, t.vec3, t.mat3
-    tau = stress(real_name, law).tau
-    rows = ti.types.ndarray(dtype=mat3, ndim=1)  # (N,) row a: three nodes along axis a
+    t, touch = lanes(real_name, count), contact(real_name, count)
+    real, L, D = t.real, count, 3 * count
+    mat3, tau = ti.types.matrix(3, 3, real), stress(real_name, law).tau
 
     @ti.func
-    def interpolate(b: ti.i32, p: ti.i32, x: t.vectors, first: t.ints, stride: t.ints, weight: rows, slope: rows, shrink: real):
-        """Deformation gradient of a particle."""
-        W, S = weight[p], shrink * slope[p]
-        F = mat3(0)
-        for i, k in ti.static(ti.ndrange(3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1]
-            line, along = vec3(0), vec3(0)
-            for m in ti.static(range(3)):
-                node = x[b, c + m]
-                line += W[2, m] * node
-                along += S[2, m] * node
-            both = W[0, i] * W[1, k]
-            F += line.outer_product(vec3(S[0, i] * W[1, k], W[0, i] * S[1, k], 0)) + along.outer_product(vec3(0, 0, both))
-        return F
+    def particle(W: mat3, S: mat3, volume: real, mu: ti.template(), lam: ti.template(), shrink: ti.template(), dt: ti.template(),
+                 place: ti.template(), pushed: ti.template()):  # fmt: skip
+        """Add the impulses of a particle's stress to those of its nodes (27 D,), from their places (27 D,); rows of F are x, y, z."""
+        F0, F1, F2 = t.zero_triple(), t.zero_triple(), t.zero_triple()
+        for j in range(D):
+            f0, f1, f2 = real(0.0), real(0.0), real(0.0)
+            for i, k in ti.static(ti.ndrange(3, 3)):
+                x = [place[((i * 3 + k) * 3 + m) * D + j] for m in ti.static(range(3))]
+                line = W[2, 0] * x[0] + W[2, 1] * x[1] + W[2, 2] * x[2]
+                f0 += line * (S[0, i] * W[1, k])
+                f1 += line * (W[0, i] * S[1, k])
+                f2 += (S[2, 0] * x[0] + S[2, 1] * x[1] + S[2, 2] * x[2]) * (W[0, i] * W[1, k])
+            F0[j], F1[j], F2[j] = f0, f1, f2
+        for i in range(L):
+            F = shrink[i] * mat3([[F0[i], F1[i], F2[i]], [F0[L + i], F1[L + i], F2[L + i]], [F0[2 * L + i], F1[2 * L + i], F2[2 * L + i]]])
+            P = -dt[i] * volume * shrink[i] ** -2 * (tau(F, mu[i], lam[i]) @ F.inverse().transpose())  # volume / shrink^3, slope shrink
+            F0[i], F1[i], F2[i] = P[0, 0], P[0, 1], P[0, 2]
+            F0[L + i], F1[L + i], F2[L + i] = P[1, 0], P[1, 1], P[1, 2]
+            F0[2 * L + i], F1[2 * L + i], F2[2 * L + i] = P[2, 0], P[2, 1], P[2, 2]
+        for j in range(D):
+            for i, k in ti.static(ti.ndrange(3, 3)):
+                flat = (S[0, i] * W[1, k]) * F0[j] + (W[0, i] * S[1, k]) * F1[j]
+                up = (W[0, i] * W[1, k]) * F2[j]
+                for m in ti.static(range(3)):
+                    n = ti.static(((i * 3 + k) * 3 + m) * D)
+                    pushed[n + j] = pushed[n + j] + W[2, m] * flat + S[2, m] * up
 
     @ti.func
-    def scatter(b: ti.i32, p: ti.i32, P: mat3, impulse: t.vectors, first: t.ints, stride: t.ints, weight: rows, slope: rows, shrink: real):
-        """Impulses P grad N of a particle's stress on its nodes; plain sums, since `+=` would be atomic."""
-        W, S = weight[p], shrink * slope[p]
-        ax, ay, az = vec3(P[0, 0], P[1, 0], P[2, 0]), vec3(P[0, 1], P[1, 1], P[2, 1]), vec3(P[0, 2], P[1, 2], P[2, 2])
-        for i, k in ti.static(ti.ndrange(3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1]
-            both = W[0, i] * W[1, k]
-            flat = S[0, i] * W[1, k] * ax + W[0, i] * S[1, k] * ay
-            up = both * az
-            for m in ti.static(range(3)):
-                impulse[b, c + m] = impulse[b, c + m] + W[2, m] * flat + S[2, m] * up
+    def matter(b: ti.i32, x: t.triples, impulse: t.triples, cell: t.ints, held: t.ints, offset: t.ints, weight: t.weights,
+               slope: t.weights, volume: t.scalars, mu: ti.template(), lam: ti.template(), shrink: ti.template(), dt: ti.template(),
+               place: ti.template(), pushed: ti.template()):  # fmt: skip
+        """Impulses of the stress of all particles, cell by cell."""
+        for c in range(cell.shape[0]):
+            t.gather(place, x, b, cell[c], offset)
+            for j in range(NODES * D):
+                pushed[j] = 0
+            for p in range(held[c], held[c + 1]):
+                particle(weight[p], slope[p], volume[p], mu, lam, shrink, dt, place, pushed)
+            for n in range(NODES):
+                g = cell[c] + offset[n]
+                impulse[b, g] = impulse[b, g] + ti.Vector([pushed[n * D + j] for j in range(D)])
 
     @ti.func
-    def point(b: ti.i32, p: ti.i32, x: t.vectors, first: t.ints, stride: t.ints, weight: rows):
-        """Position of a point of the surface."""
-        W, at = weight[p], vec3(0)
-        for i, k in ti.static(ti.ndrange(3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1]
-            at += W[0, i] * W[1, k] * (W[2, 0] * x[b, c] + W[2, 1] * x[b, c + 1] + W[2, 2] * x[b, c + 2])
-        return at
+    def clearance(b: ti.i32, n: ti.template(), offset: ti.template(), x: t.triples, height: t.rows):
+        """Heights of all nodes above the plane; returns the least of any member."""
+        least = ti.cast(ti.math.inf, real)
+        for g in range(x.shape[1]):
+            node, h = x[b, g], t.zeros()
+            for i in range(L):
+                h[i] = node[i] * n[i] + node[L + i] * n[L + i] + node[2 * L + i] * n[2 * L + i] - offset[i]
+            height[b, g] = h
+            for i in range(L):
+                least = ti.min(least, h[i])
+        return least
 
     @ti.func
-    def spread(b: ti.i32, p: ti.i32, pushed: vec3, impulse: t.vectors, first: t.ints, stride: t.ints, weight: rows):
-        """An impulse on a point of the surface, on its nodes."""
-        W = weight[p]
-        for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1] + m
-            impulse[b, c] = impulse[b, c] + W[0, i] * W[1, k] * W[2, m] * pushed
-
-    @ti.func
-    def touch(
-        b: ti.i32, p: ti.i32, fresh: ti.i32, v: t.vectors, node_mass: t.per_particle, first: t.ints, stride: t.ints, weight: rows,
-        push: t.per_particle, goal: t.per_particle, lost: t.per_particle, slip: t.vectors, normal: vec3, friction: real, loss: real,
-    ):  # fmt: skip
-        """One visit of Gauss-Seidel: the impulses of one contact that take its slip and its share of the approach away."""
-        W = weight[p]
-        u, mobility = vec3(0), ti.cast(0, real)
-        for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1] + m
-            w = W[0, i] * W[1, k] * W[2, m]
-            u += w * v[b, c]
-            mobility += w * w / ti.max(node_mass[b, c], LIGHTEST)
-        approach = u.dot(normal)
-        if fresh == 1:
-            slip[b, p], lost[b, p], goal[b, p] = vec3(0), 0, (1 - loss) * ti.min(approach, 0)
-        upward = ti.max(lost[b, p] + loss * (goal[b, p] - approach) / mobility, 0)
-        held = slip[b, p] - (u - approach * normal) / mobility
-        most = friction * (push[b, p] + upward)
-        if held.norm() > most:
-            held *= most / held.norm()
-        more = held - slip[b, p] + (upward - lost[b, p]) * normal
-        slip[b, p], lost[b, p] = held, upward
-        for i, k, m in ti.static(ti.ndrange(3, 3, 3)):
-            c = first[p] + i * stride[0] + k * stride[1] + m
-            v[b, c] = v[b, c] + W[0, i] * W[1, k] * W[2, m] / ti.max(node_mass[b, c], LIGHTEST) * more
-
-    @ti.func
-    def damp(b: ti.i32, keep: real, x: t.vectors, v: t.vectors, node_mass: t.per_particle):
+    def damp(b: ti.i32, keep: ti.template(), x: t.triples, v: t.triples, node_mass: t.rows):
         """Keep a share of the velocities relative to the rigid motion that has the momentum and spin of the nodes."""
-        M, c, u = ti.cast(0, real), vec3(0), vec3(0)
+        M, centre, u, spin = t.zeros(), t.zero_triple(), t.zero_triple(), t.zero_triple()
         for g in range(x.shape[1]):
-            m = node_mass[b, g]
-            M += m
-            c += m * x[b, g]
-            u += m * v[b, g]
-        c, u = c / M, u / M
-        L, inertia = vec3(0), mat3(0)
+            m, at, moving = node_mass[b, g], x[b, g], v[b, g]
+            for i in range(L):
+                M[i] += m[i]
+            for j in range(D):
+                centre[j] += m[j % L] * at[j]
+                u[j] += m[j % L] * moving[j]
+        for j in range(D):
+            centre[j], u[j] = centre[j] / M[j % L], u[j] / M[j % L]
+        xx, yy, zz, xy, yz, zx = t.zeros(), t.zeros(), t.zeros(), t.zeros(), t.zeros(), t.zeros()
         for g in range(x.shape[1]):
-            m, r = node_mass[b, g], x[b, g] - c
-            L += m * r.cross(v[b, g])
-            inertia += m * (r.dot(r) * ti.Matrix.identity(real, 3) - r.outer_product(r))
-        spin = inertia.inverse() @ L
+            m, r, w = node_mass[b, g], x[b, g] - centre, v[b, g]
+            for i in range(L):
+                rx, ry, rz = r[i], r[L + i], r[2 * L + i]
+                spin[i] += m[i] * (ry * w[2 * L + i] - rz * w[L + i])
+                spin[L + i] += m[i] * (rz * w[i] - rx * w[2 * L + i])
+                spin[2 * L + i] += m[i] * (rx * w[L + i] - ry * w[i])
+                xx[i] += m[i] * rx * rx
+                yy[i] += m[i] * ry * ry
+                zz[i] += m[i] * rz * rz
+                xy[i] += m[i] * rx * ry
+                yz[i] += m[i] * ry * rz
+                zx[i] += m[i] * rz * rx
+        for i in range(L):
+            inertia = mat3([[yy[i] + zz[i], -xy[i], -zx[i]], [-xy[i], zz[i] + xx[i], -yz[i]], [-zx[i], -yz[i], xx[i] + yy[i]]])
+            omega = inertia.inverse() @ ti.Vector([spin[i], spin[L + i], spin[2 * L + i]])
+            spin[i], spin[L + i], spin[2 * L + i] = omega[0], omega[1], omega[2]
         for g in range(x.shape[1]):
-            whole = u + spin.cross(x[b, g] - c)
-            v[b, g] = whole + keep * (v[b, g] - whole)
+            r, w, kept = x[b, g] - centre, v[b, g], t.zero_triple()
+            for i in range(L):
+                rx, ry, rz = r[i], r[L + i], r[2 * L + i]
+                a0 = u[i] + spin[L + i] * rz - spin[2 * L + i] * ry
+                a1 = u[L + i] + spin[2 * L + i] * rx - spin[i] * rz
+                a2 = u[2 * L + i] + spin[i] * ry - spin[L + i] * rx
+                kept[i] = a0 + keep[i] * (w[i] - a0)
+                kept[L + i] = a1 + keep[i] * (w[L + i] - a1)
+                kept[2 * L + i] = a2 + keep[i] * (w[2 * L + i] - a2)
+            v[b, g] = kept
+
+    @ti.func
+    def largest(row: ti.template()):
+        value = row[0]
+        for i in range(L):
+            value = ti.max(value, row[i])
+        return value
 
     @ti.kernel
     def kernel(
-        x: t.vectors, v: t.vectors, impulse: t.vectors, node_mass: t.per_particle, first: t.ints, stride: t.ints, weight: rows, slope: rows,
-        volume: t.per_particle, touch_first: t.ints, touch_weight: rows, spring: t.per_particle, push: t.per_particle,
-        goal: t.per_particle, lost: t.per_particle, slip: t.vectors, mu: t.per_member, lam: t.per_member, gravity: t.gravity,
-        normal: t.gravity, offset: t.per_member, friction: t.per_member, damping: t.per_member, loss: t.per_member, shrink: t.per_member,
-        dt: t.per_member, steps: t.ints, failed: t.ints,
+        x: t.triples, v: t.triples, impulse: t.triples, height: t.rows, node_mass: t.rows, light: t.rows, cell: t.ints, held: t.ints,
+        offset: t.ints, weight: t.weights, slope: t.weights, volume: t.scalars, touch_first: t.ints, touch_weight: t.weights,
+        mobility: t.rows, spring: t.rows, push: t.rows, goal: t.rows, lost: t.rows, slip: t.triples, touched: t.counts,
+        material: t.rows, gravity: t.vectors_per_member, normal: t.vectors_per_member, gap: ti.f64, steps: t.counts,
     ):  # fmt: skip
+        """`material` (blocks, 7): mu, lam, 1 / size, the plane's offset, friction, damping, loss. A member whose steps are done stays."""
         ti.loop_config(block_dim=CHUNKS)
         for q in range(x.shape[0] * MIN_CHUNK):
             if q % MIN_CHUNK == 0:
                 b = q // MIN_CHUNK
-                n, keep = normal[0], ti.exp(-damping[b] * dt[b])
-                for _step in range(steps[b] * (1 - failed[b])):
+                mu, lam, shrink, level = t.zeros(), t.zeros(), t.zeros(), t.zeros()
+                friction, damping, loss, dt, keep = t.zeros(), t.zeros(), t.zeros(), t.zeros(), t.zeros()
+                mu += material[b, 0]
+                lam += material[b, 1]
+                shrink += material[b, 2]
+                level += material[b, 3]
+                friction += material[b, 4]
+                damping += material[b, 5]
+                loss += material[b, 6]
+                fall, n = t.zero_triple(), t.zero_triple()
+                fall += gravity[b]
+                n += normal[b]
+                place, pushed = ti.Vector([0.0] * (NODES * D), dt=real), ti.Vector([0.0] * (NODES * D), dt=real)
+                heights = ti.Vector([0.0] * (NODES * L), dt=real)
+                most = 0
+                for i in range(L):
+                    most = ti.max(most, steps[b, i])
+                for step in range(most):
+                    for i in range(L):
+                        dt[i] = 0
+                        if step < steps[b, i]:
+                            dt[i] = ti.cast(gap / steps[b, i], real)
+                        keep[i] = ti.exp(-damping[i] * dt[i])
+                    for g in range(x.shape[1]):
+                        m, weighs = node_mass[b, g], t.zero_triple()
+                        for j in range(D):
+                            weighs[j] = dt[j % L] * m[j % L] * fall[j]
+                        impulse[b, g] = weighs
+                    matter(b, x, impulse, cell, held, offset, weight, slope, volume, mu, lam, shrink, dt, place, pushed)
                     touching = 0
+                    if clearance(b, n, level, x, height) < 0:  # the nodes lie around the surface
+                        touching = touch.layer(
+                            b, dt, n, heights, height, impulse, offset, touch_first, touch_weight, spring, push, touched,
+                        )  # fmt: skip
                     for g in range(x.shape[1]):
-                        impulse[b, g] = dt[b] * node_mass[b, g] * gravity[b]
-                    for p in range(volume.shape[1]):
-                        F = interpolate(b, p, x, first, stride, weight, slope, shrink[b])
-                        P = -dt[b] * volume[b, p] * (tau(F, mu[b], lam[b]) @ F.inverse().transpose())
-                        scatter(b, p, P, impulse, first, stride, weight, slope, shrink[b])
-                    lowest = n.dot(x[b, 0])
-                    for g in range(x.shape[1]):
-                        lowest = ti.min(lowest, n.dot(x[b, g]))
-                    if lowest < offset[b]:  # the nodes lie around the surface
-                        for p in range(spring.shape[1]):
-                            deep = ti.max(offset[b] - n.dot(point(b, p, x, touch_first, stride, touch_weight)), 0)
-                            push[b, p] = dt[b] * spring[b, p] * deep
-                            if deep > 0:
-                                touching += 1
-                                spread(b, p, push[b, p] * n, impulse, touch_first, stride, touch_weight)
-                    for g in range(x.shape[1]):
-                        if node_mass[b, g] > 0:
-                            v[b, g] = v[b, g] + impulse[b, g] / node_mass[b, g]
-                    if touching > 0 and (friction[b] > 0 or loss[b] > 0):
-                        for sweep in range(SWEEPS):
-                            for p in range(spring.shape[1]):
-                                if push[b, p] > 0:
-                                    touch(
-                                        b, p, ti.cast(sweep == 0, ti.i32), v, node_mass, touch_first, stride, touch_weight, push, goal,
-                                        lost, slip, n, friction[b], loss[b],
-                                    )  # fmt: skip
-                    if damping[b] > 0:
+                        gain, driven, change = light[b, g], impulse[b, g], t.zero_triple()
+                        for j in range(D):
+                            change[j] = gain[j % L] * driven[j]
+                        v[b, g] = v[b, g] + change
+                    if touching > 0 and (largest(friction) > 0 or largest(loss) > 0):
+                        for sweep, k in ti.ndrange(SWEEPS, touching):
+                            touch.visit(
+                                b, touched[b, k], ti.cast(sweep == 0, ti.i32), n, place, v, light, offset, touch_first, touch_weight,
+                                mobility, push, goal, lost, slip, friction, loss,
+                            )  # fmt: skip
+                    if largest(damping) > 0:
                         damp(b, keep, x, v, node_mass)
                     for g in range(x.shape[1]):
-                        if node_mass[b, g] > 0:
-                            x[b, g] = x[b, g] + dt[b] * v[b, g]
+                        gain, moving, change = light[b, g], v[b, g], t.zero_triple()
+                        for j in range(D):
+                            change[j] = ti.select(gain[j % L] > 0, dt[j % L] * moving[j], real(0.0))
+                        x[b, g] = x[b, g] + change
 
     return kernel

@@ -40,6 +40,25 @@ class Lattice:
         on, w, s = (self.first, self.stride, len(self.node)), self.weight, self.slope
         return products(*on, w), [products(*on, np.where(np.arange(3)[:, None] == a, s, w)) for a in range(3)]
 
+    @cached_property
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Particles in the order of cells (N,), each cell's first node (C,), and where its particles begin in that order (C + 1,)."""
+        order = np.argsort(self.first, kind="stable")
+        cell, begin = np.unique(self.first[order], return_index=True)
+        return order, cell.astype(np.int32), np.append(begin, len(order)).astype(np.int32)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """(27,) int32 from a particle's first node to all of its nodes."""
+        a, b = self.stride
+        steps = np.arange(3)
+        return (steps[:, None, None] * a + steps[:, None] * b + steps).ravel().astype(np.int32)
+
+    @cached_property
+    def touch_shares(self) -> csr_matrix:
+        """Sparse (K, G): shares of the nodes that carry a point of the surface."""
+        return products(self.touch_first, self.stride, len(self.node), self.touch_weight)
+
 
 def products(first: np.ndarray, stride: np.ndarray, nodes: int, factor: np.ndarray) -> csr_matrix:
     """Sparse (N, nodes): the products of `factor` (N, 3, 3), three nodes in a row by axis, over the 27 nodes of each particle."""

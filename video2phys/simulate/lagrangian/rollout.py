@@ -8,6 +8,7 @@ import numpy as np
 
 from video2phys.errors import BadInput
 from video2phys.simulate.lagrangian.kernel import advance
+from video2phys.simulate.lagrangian.lanes import FEW, LANES, pack, pack_vectors, unpack_vectors
 from video2phys.simulate.lagrangian.lattice import Lattice, Nodes
 from video2phys.simulate.materials.elastic import lame
 from video2phys.simulate.mpm.rollout import schedule
@@ -79,27 +80,44 @@ def rollout(
     mu, lam = lame(params.youngs_modulus, params.poisson_ratio)
     normal, offset, friction = plane(params, scene)
     spring = STIFFNESS * lattice.touch_area * (params.size**2 * (lam + 2 * mu) / np.cbrt(volume.mean(1)))[:, None]
-    push, goal, lost = (np.zeros(spring.shape, real) for _ in range(3))
+    light = np.divide(1.0, node_mass, out=np.zeros_like(node_mass), where=node_mass > 0)
+    mobility = (lattice.touch_shares.power(2) @ light.T).T
+    material = np.stack([mu, lam, 1 / params.size, offset, friction, damping, loss], 1)
+    steps_each = np.broadcast_to(schedule(params, scene, time, steps, COURANT), (len(time) - 1, batch))
+    lane = LANES if batch >= FEW else 1
+    order, cell, held = lattice.cells
+    side_by_side = np.argsort(steps_each.sum(0), kind="stable")  # members of a block wait for one another
 
-    def array(a: np.ndarray) -> np.ndarray:
-        return np.array(a, real, order="C")
+    def rows(a: np.ndarray) -> np.ndarray:
+        return pack(a[side_by_side], lane, real)
 
-    x, v = array(state.position), array(state.velocity)
-    count = schedule(params, scene, time, steps, COURANT)
-    failed = np.zeros(batch, np.int32)
+    def vectors(a: np.ndarray) -> np.ndarray:
+        return pack_vectors(np.broadcast_to(a, (batch, *a.shape[1:]))[side_by_side], lane, real)
+
+    def fixed(a: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(a, real)
+
+    x, v, pressed = vectors(state.position), vectors(state.velocity), rows(spring)
+    blocks = len(x)
     common = (
-        np.zeros_like(x), array(node_mass), lattice.first, lattice.stride, array(lattice.weight), array(lattice.slope), array(volume),
-        lattice.touch_first, array(lattice.touch_weight), array(spring), push, goal, lost, np.zeros((*spring.shape, 3), real), array(mu),
-        array(lam), array(params.gravity), array(normal), array(offset), array(friction), array(damping), array(loss),
-        array(1 / params.size),
+        np.zeros_like(x), np.zeros((blocks, len(lattice.node), lane), real), rows(node_mass), rows(light), cell, held, lattice.offset,
+        fixed(lattice.weight[order]), fixed(lattice.slope[order]), fixed(scene.volume[order]), lattice.touch_first,
+        fixed(lattice.touch_weight), rows(mobility), pressed, *(np.zeros_like(pressed) for _ in range(3)),
+        np.zeros((*pressed.shape[:2], 3 * lane), real), np.zeros(pressed.shape[:2], np.int32), rows(material), vectors(params.gravity),
+        vectors(normal),
     )  # fmt: skip
-    kernel, nodes = advance(scene.precision, law), [x.copy()]
-    for k, gap in enumerate(np.diff(time)):
-        kernel(x, v, *common, array(gap / count[k]), count[k], failed)
-        failed[~np.isfinite(x).all((1, 2))] = 1
-        nodes.append(np.where(failed[:, None, None] > 0, np.nan, x))
-    v[failed > 0] = np.nan
-    return Track(np.asarray(time, float), np.stack(nodes), v, params.size, failed > 0, lattice)
+    kernel, nodes = advance(scene.precision, law, lane), [x.copy()]
+    failed = np.zeros((blocks, lane), bool)
+    for gap, count in zip(np.diff(time), steps_each[:, side_by_side], strict=True):
+        count = np.append(count, np.zeros(-batch % lane, np.int32)).reshape(blocks, lane)
+        kernel(x, v, *common, float(gap), np.where(failed, 0, count).astype(np.int32))
+        failed |= ~np.isfinite(x).reshape(blocks, -1, lane).all(1)
+        nodes.append(np.where(failed[:, None, None].repeat(3, 2).reshape(blocks, 1, -1), np.nan, x))
+    back = np.argsort(side_by_side)
+    failed = failed.ravel()[:batch][back]
+    v = unpack_vectors(v, batch)[back]
+    v[failed] = np.nan
+    return Track(np.asarray(time, float), unpack_vectors(np.stack(nodes), batch)[:, back], v, params.size, failed, lattice)
 
 
 def plane(params: Params, scene: Scene) -> tuple[np.ndarray, ...]:

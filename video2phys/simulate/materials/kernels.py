@@ -25,6 +25,7 @@ def stress(real_name: str, law: Elastic) -> SimpleNamespace:
     ti = taichi()
     real = getattr(ti, real_name)
     vec3, mat3 = ti.types.vector(3, real), ti.types.matrix(3, 3, real)
+    whole, digits, bias, terms = (ti.i32, 23, 127, 5) if real_name == "f32" else (ti.i64, 52, 1023, 10)
 
     @ti.func
     def identity():
@@ -49,17 +50,34 @@ def stress(real_name: str, law: Elastic) -> SimpleNamespace:
     def cross(w: vec3):
         return mat3([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
 
+    @ti.func
+    def log(x: real):
+        """Natural logarithm to round-off, without a call, so that a loop over it becomes vector instructions; NaN unless x > 0.
+
+        x = 2^n m with m within a factor sqrt(2) of one, and log m = 2 artanh y, y = (m - 1) / (m + 1), |y| < 0.172, as a series.
+        """
+        bits, one = ti.bit_cast(x, whole), ti.cast(1, whole)
+        n = ti.cast(bits >> digits, ti.i32) - bias
+        m = ti.bit_cast((bits & ((one << digits) - one)) | (one << digits) * bias, real)
+        large = m > real(2**0.5)
+        m, n = ti.select(large, 0.5 * m, m), ti.select(large, n + 1, n)
+        y = (m - 1) / (m + 1)
+        square, series = y * y, real(0.0)
+        for k in ti.static(range(terms, 0, -1)):
+            series = square * (series + real(ti.static(1 / (2 * k + 1))))
+        return ti.select(x > 0, n * real(0.6931471805599453) + 2 * (y + y * series), real(ti.math.nan))
+
     if law == "neo-Hookean":
 
         @ti.func
         def tau(F: mat3, mu: real, lam: real):
-            return mu * (F @ F.transpose()) + (lam * ti.log(F.determinant()) - mu) * identity()
+            return mu * (F @ F.transpose()) + (lam * log(F.determinant()) - mu) * identity()
 
         @ti.func
         def pullback(F: mat3, mu: real, lam: real, T: mat3):
             dF = 2 * mu * (T @ F) + lam * T.trace() * F.inverse().transpose()
             dmu = (T * (F @ F.transpose() - identity())).sum()
-            return dF, dmu, T.trace() * ti.log(F.determinant())
+            return dF, dmu, T.trace() * log(F.determinant())
 
     else:
 
