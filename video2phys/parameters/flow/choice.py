@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.flow.fit import SIGMA, Make, opening, residuals, search
+from video2phys.parameters.flow.fit import SIGMA, Make, opening, residuals, resume, search
 from video2phys.parameters.flow.laws import MATERIALS
 from video2phys.parameters.flow.outline import Outlines
 from video2phys.parameters.flow.settings import FlowSettings
 from video2phys.progress import Progress, part
 
 STRONG = 6.0  # of the criterion: less does not tell two candidates apart (Kass & Raftery 1995, "Bayes factors")
-HOPELESS = 3.0  # times the least error of a scan: who is beyond it is not refined
+HOPELESS = 3.0  # times the least error: who is beyond it after the scan, or after FEW steps, is not refined further
 KEPT = 2  # starts of each candidate that are refined: enough to rank it
+FEW = 3  # steps of the fits that a candidate must not lose by far
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,15 @@ def candidates(
         space, starts, _ = opening(motion)
         squares = (residuals(motion, seen, space, time[:train])(starts) ** 2).sum(-1)
         scanned[name] = float(np.sqrt(np.nanmin(squares))) if np.isfinite(squares).any() else np.inf
-    promising = [name for name, error in scanned.items() if error <= HOPELESS * min(scanned.values())]
+    promising = _near(scanned)
+    begun = {
+        name: search(coarse[name], seen, time[:train], part(part(progress, 0, 2), k, len(promising)), keep=KEPT, steps=FEW)
+        for k, name in enumerate(promising)
+    }
+    promising = _near({name: float(found.best.cost) ** 0.5 for name, (_, _, found) in begun.items()})
     out = []
     for k, name in enumerate(promising):
-        motion, space, found = search(coarse[name], seen, time[:train], part(progress, k, len(promising)), keep=KEPT)
+        motion, space, found = resume(begun[name], seen, time[:train], part(part(progress, 1, 2), k, len(promising)))
         squares = SIGMA**2 * (residuals(motion, seen, space, time)(found.values[:1]).reshape(len(time), -1) ** 2).sum(-1)
         n, unknowns = len(time), len(MATERIALS[name].unknowns)
         criterion = n * np.log(squares.mean()) + unknowns * np.log(n)
@@ -53,6 +59,11 @@ def candidates(
         )
         out.append(Candidate(name, fitted, predicted, criterion))
     return chosen_first(out)
+
+
+def _near(error: Mapping[str, float]) -> list[str]:
+    """The candidates whose error is not HOPELESS."""
+    return [name for name, e in error.items() if e <= HOPELESS * min(error.values())]
 
 
 def chosen_first(found: list[Candidate]) -> list[Candidate]:
@@ -71,7 +82,7 @@ def told(ranking: list[Candidate]) -> tuple[str, ...]:
         for c in ranking
     )
     dropped = [name for name in MATERIALS if name not in {c.material for c in ranking}]
-    also = f"; far off from the start: {', '.join(dropped)}" if dropped else ""
+    also = f"; far off: {', '.join(dropped)}" if dropped else ""
     notes = [f"model: {best.material} was chosen by the outlines on a coarse body ({table}{also})"]
     alike = [c.material for c in others if c.criterion - best.criterion < STRONG]
     if alike:

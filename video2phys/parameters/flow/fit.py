@@ -102,12 +102,22 @@ def opening(motion: Motion) -> tuple[Space, np.ndarray, np.ndarray]:
     return space, starts, np.tile(np.arange(len(scan)), len(frictions))
 
 
-def search(motion: Motion, seen: Outlines, time: np.ndarray, progress: Progress, keep: int = KEPT) -> Searched:
-    """The `keep` best starts of a motion of the coarse body, refined."""
+def search(motion: Motion, seen: Outlines, time: np.ndarray, progress: Progress, keep: int = KEPT, steps: int = SHORT) -> Searched:
+    """The `keep` best starts of a motion of the coarse body, refined in `steps`."""
     space, starts, group = opening(motion)
-    found = multistart(residuals(motion, seen, space, time), space, starts, keep=keep, group=group, progress=progress, max_steps=SHORT,
+    found = multistart(residuals(motion, seen, space, time), space, starts, keep=keep, group=group, progress=progress, max_steps=steps,
                        tolerance=1e-2, probe=False)  # fmt: skip
     return motion, space, found
+
+
+def resume(searched: Searched, seen: Outlines, time: np.ndarray, progress: Progress) -> Searched:
+    """The rest of a search that was stopped early."""
+    motion, space, found = searched
+    starts = found.values[np.isfinite(found.costs)]
+    if not len(starts):
+        return searched
+    return motion, space, multistart(residuals(motion, seen, space, time), space, starts, keep=len(starts), progress=progress,
+                                     max_steps=SHORT, tolerance=1e-2, probe=False)  # fmt: skip
 
 
 def refine(make: Make, seen: Outlines, time: np.ndarray, settings: FlowSettings, searched: Searched, progress: Progress) -> Fit:
