@@ -12,6 +12,7 @@ from video2phys import store
 from video2phys.errors import BadInput
 from video2phys.frames.background import Background, estimate, foreground
 from video2phys.frames.decode import Clip
+from video2phys.frames.drift import drift
 from video2phys.frames.masks import Masked, segment
 from video2phys.frames.settings import Settings
 from video2phys.types import Camera, Seen
@@ -166,3 +167,16 @@ def test_memory_of_the_scene_is_bounded_by_its_samples() -> None:
 
     estimate(read, 100_000)
     assert len(asked) < 200
+
+
+def test_features_of_the_object_do_not_pass_for_the_scenes_where_a_plate_shows_it() -> None:
+    rng = np.random.default_rng(0)
+    spots = np.kron(rng.uniform(0, 255, (10, 15)), np.ones((6, 6)))  # of many corners, before a dull wall
+
+    def read(i: int) -> np.ndarray:
+        picture = scene(rng) * [0.3, 0.3, 0.3]
+        picture[20:80, 3 * i : 3 * i + 90] = spots[..., None]
+        return np.clip(picture + rng.normal(0, 1, (H, W, 3)), 0, 255).astype(np.uint8)
+
+    assert drift(read, 12, (0.3 * scene(rng)).astype(np.uint8)) is None
+    assert drift(read, 12) is not None  # else this would show nothing

@@ -13,7 +13,7 @@ from video2phys.parameters.elastic_start import Start
 from video2phys.parameters.flow.choice import Candidate, candidates, chosen_first, told
 from video2phys.parameters.flow.fit import Make, opening, refine, residuals, search
 from video2phys.parameters.flow.identify import above
-from video2phys.parameters.flow.laws import MACH, MATERIALS, Scales, stiffness
+from video2phys.parameters.flow.laws import CANDIDATES, MACH, MATERIALS, Scales, stiffness
 from video2phys.parameters.flow.motion import Motion, motion
 from video2phys.parameters.flow.outline import Outlines, around, filled, outlines
 from video2phys.parameters.flow.settings import FlowSettings
@@ -141,7 +141,7 @@ def test_a_fluid_is_told_from_other_matter(tmp_path: Path):
     def maker(material: str) -> Make:
         return lambda count: thrown(material, 0.009, count)
 
-    ranking = candidates({name: maker(name) for name in MATERIALS}, target, TIME, 7, SMALL, silent)
+    ranking = candidates({name: maker(name) for name in CANDIDATES}, target, TIME, 7, SMALL, silent)
     assert ranking[0].material == "fluid"
     assert "elastic" not in {c.material for c in ranking[:2]}
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from video2phys.errors import BadInput, guess
 
 NAMES = ("capture.yaml", "capture.yml")
-MODELS = ("rigid", "elastic", "plasticine", "granular", "fluid")
+MODELS = ("rigid", "elastic", "plasticine", "granular", "fluid", "viscoplastic")
 
 
 def _no_bool(value: Any) -> Any:

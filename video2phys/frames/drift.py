@@ -10,12 +10,13 @@ STILL = 0.5  # [px] features that move less stand still
 SHARE = 0.4  # of the features must follow a motion before it is called the scene's
 
 
-def drift(read: Callable[[int], np.ndarray], count: int) -> np.ndarray | None:
-    """Maps (T, 2, 3) from the middle frame's pixels to each frame's, or None where the camera stands still or shows no features.
+def drift(read: Callable[[int], np.ndarray], count: int, plate: np.ndarray | None = None) -> np.ndarray | None:
+    """Maps (T, 2, 3) from the pixels of `plate`, the empty scene, or else of the middle frame to each frame's, or None where the camera
+    stands still or shows no features. A plate is without the object, whose features could pass for the scene's.
 
     A sample of frames is looked at first; only where the scene moved in one of them is every frame measured.
     """
-    reference = _grey(read(count // 2))
+    reference = _grey(read(count // 2) if plate is None else plate)
     points = _features(reference)
     if len(points) < 20:
         return None

@@ -69,7 +69,7 @@ def _found(clip: Clip, objects: int, settings: Settings, tick: Callable[..., Non
         raise BadInput(f"view {clip.name} has only {len(present)} pictures.", fix="Give a clip of at least four frames.")
     plate = clip.plate()
     tick(0.0, f"scene of {clip.name}")
-    warp = drift(lambda k: clip.image(present[k]), len(present))
+    warp = drift(lambda k: clip.image(present[k]), len(present), plate)
     empty = scene.estimate(lambda k: clip.image(present[k]), len(present), plate=plate, warp=warp)
     blobs: list[list[Blob]] = []
     for k, i in enumerate(present):

@@ -12,5 +12,5 @@ TEMPLATE = """\
 # ground: auto                    # or {normal: [0, 0, 1], offset: 0}, {incline_deg: 22}, none
 # object: {size: [0.12, 0.08, 0.06], density: 600}   # any of size, diameter [m], mass [kg], density [kg/m^3]
 # objects: 1                      # how many things move
-# model: rigid                    # or elastic, plasticine, granular, fluid; absent = found from the motion and the outlines
+# model: rigid                    # or elastic, plasticine, granular, fluid, viscoplastic; absent = found from the motion and the outlines
 """

@@ -19,7 +19,7 @@ from video2phys.types import Frames, Gaussians, Parameters, StateTrack, Topology
 
 VIDEO_SECONDS = 6.0  # the overlay lasts about this long, however fast the motion was
 SHEET_PICTURES, SHEET_BOX = 8, 320  # pictures on the contact sheet, and the longer side [px] of each
-FLOWS = ("plasticine", "granular", "fluid")  # of which MuJoCo has no model
+FLOWS = ("plasticine", "granular", "fluid", "viscoplastic")  # of which MuJoCo has no model
 FAR = 0.25  # of the object's size: a replay further from the fit than this is worth a warning
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.parameters.flow.fit import SIGMA, Make, opening, residuals, resume, search
-from video2phys.parameters.flow.laws import MATERIALS
+from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS
 from video2phys.parameters.flow.outline import Outlines
 from video2phys.parameters.flow.settings import FlowSettings
 from video2phys.progress import Progress, part
@@ -81,7 +81,7 @@ def told(ranking: list[Candidate]) -> tuple[str, ...]:
         f"{c.material} {c.fitted:.2f} px fitted and {c.predicted:.2f} px predicted" if np.isfinite(c.criterion) else f"{c.material} failed"
         for c in ranking
     )
-    dropped = [name for name in MATERIALS if name not in {c.material for c in ranking}]
+    dropped = [name for name in CANDIDATES if name not in {c.material for c in ranking}]
     also = f"; far off: {', '.join(dropped)}" if dropped else ""
     notes = [f"model: {best.material} was chosen by the outlines on a coarse body ({table}{also})"]
     alike = [c.material for c in others if c.criterion - best.criterion < STRONG]

@@ -13,7 +13,7 @@ from video2phys.parameters.elastic_fit import LEAST_FRAMES
 from video2phys.parameters.elastic_start import Path, Start, ballistic
 from video2phys.parameters.flow.choice import Candidate, candidates
 from video2phys.parameters.flow.fit import Make, refine, search
-from video2phys.parameters.flow.laws import MATERIALS, Scales
+from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS, Scales
 from video2phys.parameters.flow.motion import motion
 from video2phys.parameters.flow.outline import Outlines, outlines
 from video2phys.parameters.flow.result import result
@@ -111,8 +111,8 @@ def above(cells: Matter, begin: Start, plane: Plane) -> tuple[Matter, float]:
 
 
 def rank(p: Problem, settings: FlowSettings, progress: Progress) -> list[Candidate]:
-    """Every material fitted coarsely, best first."""
-    return candidates(p.make, p.seen, p.time, p.train, settings, progress)
+    """Every candidate fitted coarsely, best first."""
+    return candidates({name: p.make[name] for name in CANDIDATES}, p.seen, p.time, p.train, settings, progress)
 
 
 def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress) -> Parameters:

@@ -56,12 +56,14 @@ class Material:
             "friction_angle": Free("friction_angle", "deg", 30.0, 2.0, 60.0, step=0.3),
             "fading": Free("fading", "1", 3.0, 0.3, 100.0, "log"),
             "viscosity": Free("viscosity", "Pa s", 0.1 * eta, 1e-5 * eta, 3 * eta, "log"),
+            "plastic_viscosity": Free("plastic_viscosity", "Pa s", 0.03 * eta, 1e-5 * eta, 3 * eta, "log"),
         }
         return tuple(table[name] for name in self.unknowns)
 
     def scan(self, scales: Scales) -> np.ndarray:
         """Starts (S, U): every pair of levels."""
-        unit = {"youngs_modulus": scales.stress, "yield_stress": scales.stress, "viscosity": scales.viscosity}
+        unit = {name: scales.stress for name in ("youngs_modulus", "yield_stress")}
+        unit |= {name: scales.viscosity for name in ("viscosity", "plastic_viscosity")}
         return np.array(list(product(*(unit.get(n, 1.0) * np.array(levels) for n, levels in zip(self.unknowns, self.starts, strict=True)))))
 
 
@@ -72,7 +74,12 @@ MATERIALS = {
     ),
     "granular": Material("Drucker-Prager", ("friction_angle", "fading"), ((12, 25, 40, 52), (1, 30))),
     "fluid": Material("Newtonian", ("viscosity",), ((1e-4, 1e-3, 1e-2, 0.1, 1),)),
-}
+    "viscoplastic": Material(
+        "von Mises", ("youngs_modulus", "poisson_ratio", "yield_stress", "plastic_viscosity"),
+        ((15, 150), (RATIO,), (0.03, 0.15, 0.7), (3e-3, 0.1)),
+    ),
+}  # fmt: skip
+CANDIDATES = ("elastic", "plasticine", "granular", "fluid")  # where the capture names none; plasticine and fluid bound viscoplastic flow
 
 
 def stiffness(name: str, scales: Scales) -> tuple[float, float]:

@@ -55,7 +55,7 @@ class Motion:
             size=values["size"],
             yield_stress=values.get("yield_stress", 0.0),
             friction_angle=np.radians(values.get("friction_angle", np.zeros(1))),
-            viscosity=values.get("viscosity", 0.0),
+            viscosity=values.get("viscosity", values.get("plastic_viscosity", 0.0)),  # the law of flow takes it for its own
             fading=values.get("fading", 1.0),
         )
 

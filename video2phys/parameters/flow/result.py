@@ -20,6 +20,7 @@ CONVENTIONS = {
     "yield_stress": "von Mises, in uniaxial tension",
     "friction_angle": "Drucker-Prager, as Mohr-Coulomb in triaxial compression",
     "viscosity": "Newtonian, dynamic",
+    "plastic_viscosity": "Perzyna, overstress over the rate of Hencky strain",
     "friction": "Coulomb",
 }
 NUISANCES = ("size", "outline", "ground_height", "fading")
