@@ -1,6 +1,7 @@
 """Run every capture of a data folder and hold the results against what is known: one row per capture and parameter.
 
     python pipelines/evaluate.py --data ../shared/data [--only NAME] [--runs DIR] --json FILE [--markdown FILE]
+    python pipelines/evaluate.py --suite pacnerf_like [--only NAME] ...   # scenes that are made here (synthetic/pacnerf_like.py)
 
 Row: {capture, parameter, value, unit, interval, truth, error, covered, met, seconds, status}. `error` is relative, except for
 log10 (stiffness) and absolute differences (angles, restitution, Poisson ratio), as the `unit_of_error` column says; `met` tells
@@ -13,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from results import into, line
 from stills import LONG, scan_rows, still_rows
+from synthetic import pacnerf_like
 from truths import FACTS, SAME, Truth, scene_checks, stated
 
 from video2phys.errors import V2PError
@@ -26,6 +29,7 @@ from video2phys.result import finite
 from video2phys.types import Parameter
 
 Row = dict[str, Any]
+SUITES = {"pacnerf_like": pacnerf_like}
 
 
 def captures(data: Path) -> list[Path]:
@@ -40,7 +44,17 @@ def at_rest(capture: Path) -> bool:
     return (capture / "transforms.json").is_file() and not (capture / "capture.yaml").is_file() and not (capture / "videos").is_dir()
 
 
+def made_anew(suite: str, names: list[str], runs: Path) -> Iterator[Path]:
+    """Captures of a suite, each made when its turn comes."""
+    for name in names:
+        folder = runs / "captures" / suite / name
+        SUITES[suite].make(folder, SUITES[suite].scenes()[name])
+        yield folder
+
+
 def name_of(capture: Path) -> str:
+    if capture.parent.name in SUITES:
+        return f"{capture.parent.name}/{capture.name}"
     return f"{capture.parent.name}/pacnerf" if capture.name == "pacnerf" else capture.name
 
 
@@ -119,17 +133,19 @@ def merged(file: Path | None, new: dict[str, list[Row]]) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--suite", choices=SUITES, help="make and run these scenes instead of the data folder's captures")
     parser.add_argument("--only", help="name of one capture")
     parser.add_argument("--runs", type=Path, default=Path("runs/evaluate"))
     parser.add_argument("--long", type=int, default=LONG, help="steps of the long training of captures at rest; 0 = none")
     parser.add_argument("--json", type=Path, help="file for the rows; rows of other captures in it are kept")
     parser.add_argument("--markdown", type=Path, help="document to write the tables into")
     args = parser.parse_args()
-    chosen = [c for c in captures(args.data) if args.only in (None, name_of(c), c.name)]
+    there = list(SUITES[args.suite].scenes()) if args.suite else [name_of(c) for c in captures(args.data)]
+    chosen = [name for name in there if args.only in (None, name, name.split("/")[-1])]
     if not chosen:
-        parser.error(f"no capture {args.only or ''} below {args.data}; there are: {', '.join(map(name_of, captures(args.data)))}")
+        parser.error(f"no capture {args.only or ''} in {args.suite or args.data}; there are: {', '.join(there)}")
     new: dict[str, list[Row]] = {}
-    for capture in chosen:
+    for capture in made_anew(args.suite, chosen, args.runs) if args.suite else (c for c in captures(args.data) if name_of(c) in chosen):
         new[name_of(capture)] = finite(rows(capture, args.runs, args.long))
         for row in new[name_of(capture)]:
             print(line(row), flush=True)

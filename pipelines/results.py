@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from published import HEAD, SUITE, summary
+
 BEGIN, END = "<!-- rows: made by pipelines/evaluate.py -->", "<!-- end of rows -->"
 STAGES = ("frames", "gaussians", "states", "parameters", "topology", "twin")
 
@@ -61,8 +63,10 @@ def tables(rows: list[dict[str, Any]]) -> str:
     other = [[r["capture"], r["parameter"], number(r["value"]), r["unit"], number(r.get("interval")), r.get("verdict", "")] for r in plain]
     said = [f"- {r['capture']}: {r['text']}" for r in rows if r["parameter"] == "warning"]
     said += [f"- {r['capture']}: {r['status']}" for r in rows if not r["parameter"]]
+    beside = summary(rows)
     return "\n\n".join(
         (
+            *([f"## {SUITE} beside published methods\n\n" + _table(HEAD, beside)] if beside else []),
             "## Held against what is known\n\n"
             + _table(["capture", "parameter", "value", "unit", "95 % interval", "known", "error", "covered", "as wanted"], known),
             "## Residuals [px] and seconds of each stage\n\n" + _table(["capture", "status", "train", "held out", *STAGES], cost),

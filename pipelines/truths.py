@@ -73,22 +73,39 @@ def stated(capture: Path) -> list[Truth]:
     if file is None:
         return REAL.get(capture.name, [])
     truth = yaml.safe_load(file.read_text())
+    if "parameters" in truth:
+        return known(truth["parameters"])
     if "materials" in truth:
-        return _matter(truth["materials"][0])
+        return known(_matter(truth["materials"][0]))
     impacts = [hit["e"] for hit in truth["restitution"]["impacts"]] or [truth["restitution"]["drop_test"]]
     return [Truth("friction", truth["contact"]["friction"]), Truth("restitution", float(np.mean(impacts)), "absolute")]
 
 
-def _matter(material: dict[str, Any]) -> list[Truth]:
+def known(parameters: dict[str, float]) -> list[Truth]:
+    """Constants of matter by their names and conventions here. Matter that yields tells its stiffness less well; how slippery the ground
+    is, is no constant of the matter."""
+    apart = {"youngs_modulus": 0.25 if "yield_stress" in parameters else 0.06, "yield_stress": 0.12, "viscosity": 0.3}
+    gaps = {"friction_angle": 4.0}
+    found = []
+    for name, value in parameters.items():
+        if name in apart:
+            found.append(decades(name, value, apart[name]))
+        elif name in gaps:
+            found.append(close(name, value, gaps[name]))
+        else:
+            found.append(Truth(name, value, "log10" if name == "plastic_viscosity" else "absolute"))
+    return found
+
+
+def _matter(material: dict[str, Any]) -> dict[str, float]:
     """What a simulator was given of a material; the stiffness of sand and fluids is not asked for, as motion hardly depends on it."""
     if "friction_angle" in material:
-        return [close("friction_angle", material["friction_angle"], 4.0)]
+        return {"friction_angle": material["friction_angle"]}
     if "viscosity" in material:
-        return [decades("viscosity", material["viscosity"], 0.3)]
-    plastic = "yield_stress" in material
-    found = [decades("youngs_modulus", material["E"], 0.25 if plastic else 0.06), Truth("poisson_ratio", material["nu"], "absolute")]
-    if plastic:  # there |dev tau| <= yield stress; here that is sqrt(2/3) of the one in uniaxial tension
-        found.append(decades("yield_stress", material["yield_stress"] * math.sqrt(1.5), 0.12))
+        return {"viscosity": material["viscosity"]}
+    found = {"youngs_modulus": material["E"], "poisson_ratio": material["nu"]}
+    if "yield_stress" in material:  # there |dev tau| <= yield stress; here that is sqrt(2/3) of the one in uniaxial tension
+        found["yield_stress"] = material["yield_stress"] * math.sqrt(1.5)
     return found
 
 
