@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 import torch
 import yaml
 
 from video2phys.frames.cameras import OPENGL_TO_OPENCV
 from video2phys.render.api import rasterize
+from video2phys.store import write_image
 from video2phys.types import Camera
 
 Y_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # from our world, z up, to the layout's
@@ -92,7 +92,7 @@ def write(folder: Path, film: Film, views: list[Camera], told: dict, seed: int) 
         for frame, picture in enumerate(shots, start=-1):
             noisy = np.clip(np.round(255 * picture + NOISE * rng.normal(size=picture.shape)), 0, 255).astype(np.uint8)
             name = f"data/r_{c}_{frame}.png"
-            cv2.imwrite(str(folder / name), noisy[..., ::-1])
+            write_image(folder / name, noisy)
             time = float(film.time[max(frame, 0)])
             entries.append({"file_path": f"./{name}", "time": time, "c2w": c2w[:3].tolist(), "intrinsic": camera.K.tolist()})
     (folder / "all_data.json").write_text(json.dumps(entries))

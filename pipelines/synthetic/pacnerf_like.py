@@ -129,6 +129,7 @@ def dressed(throw: Throw, rest: np.ndarray, moved: np.ndarray, time: np.ndarray,
 
 
 def views(pixels: int = PIXELS) -> list[Camera]:
+    """The cameras of every scene."""
     return cameras(np.array([0, 0, 0.16]), FIELD, pixels)
 
 
