@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from video2phys.config import resolve
-from video2phys.parameters import planar_collision
-from video2phys.parameters.planar_fit import Window, solve
-from video2phys.parameters.planar_track import Track
+from video2phys.parameters.planar import collision
+from video2phys.parameters.planar.fit import Window, solve
+from video2phys.parameters.planar.track import Track
 from video2phys.pipeline import run_capture
 from video2phys.types import Camera
 
@@ -53,7 +53,7 @@ def main() -> None:
     config = resolve(None, [f"frames.capture_yaml={told.resolve()}"])
     made = run_capture(asked.data / "tracks.csv", asked.out / "run", config, until="states")
     frames, states = made["frames"], made["states"]
-    impact = planar_collision.find([Track.of(frames, states, o) for o in (0, 1)])
+    impact = collision.find([Track.of(frames, states, o) for o in (0, 1)])
     if impact is None:
         raise SystemExit("no collision is found in the tracks.")
     per_m = float(frames.views[0].camera.K[0, 0])
@@ -63,7 +63,7 @@ def main() -> None:
 
     def rms(count: int, judged: slice) -> tuple[float, dict[str, float]]:
         """[px] RMS over the frames `judged` of the law fitted to the first `count`, and its unknowns."""
-        fit = solve(part := whole.first(count), planar_collision.law(part, impact))
+        fit = solve(part := whole.first(count), collision.law(part, impact))
         away = pixels(view, fit.law.at(fit.values, states.time) / per_m, height) - seen
         return float(np.sqrt((away[judged] ** 2).sum(-1).mean())), dict(zip(fit.law.space.names, map(float, fit.values), strict=True))
 

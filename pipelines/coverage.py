@@ -22,7 +22,7 @@ import numpy as np
 from synthetic import elastic, pendulum, planar, spatial
 
 from video2phys.context import Context
-from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic.settings import ElasticSettings
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.stage import run
 from video2phys.types import Frames, Gaussians, StateTrack

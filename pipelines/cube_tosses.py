@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from video2phys.config import resolve
-from video2phys.parameters.spatial_shared import Throw, identify
+from video2phys.parameters.spatial.shared import Throw, identify
 from video2phys.pipeline import run_capture
 
 RATE, HALF, G = 148.0, 0.0524, 9.81  # [1/s], [m] half of the edge, [m/s^2]

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from video2phys.config import resolve
-from video2phys.parameters.spatial_shared import Throw, identify
+from video2phys.parameters.spatial.shared import Throw, identify
 from video2phys.pipeline import run_capture
 from video2phys.result import summary, table
 from video2phys.types import Parameter

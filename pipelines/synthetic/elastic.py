@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_motion import Motion, motion
-from video2phys.parameters.elastic_sight import Sight
-from video2phys.parameters.elastic_start import Start, rotation_part
+from video2phys.parameters.elastic.carve import Matter
+from video2phys.parameters.elastic.motion import Motion, motion
+from video2phys.parameters.elastic.sight import Sight
+from video2phys.parameters.elastic.start import Start, rotation_part
 from video2phys.types import About, Body, Frames, Gaussians, Plane, StateTrack
 
 G = np.array([0, 0, -9.81])

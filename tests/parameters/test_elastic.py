@@ -11,18 +11,18 @@ from synthetic.elastic import GROUND, SIZE, TRUTH, G, block, simulated, thrown
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.parameters import elastic_start as start
-from video2phys.parameters.elastic import clearance, identify, matter, support
-from video2phys.parameters.elastic_body import bind, coarsen
-from video2phys.parameters.elastic_fit import affordable, first_contact
-from video2phys.parameters.elastic_motion import Prediction
-from video2phys.parameters.elastic_profile import profile
-from video2phys.parameters.elastic_residuals import EXTRAPOLATION, LEFT, Change, Measured
-from video2phys.parameters.elastic_search import valleys
-from video2phys.parameters.elastic_settings import ElasticSettings
-from video2phys.parameters.elastic_sight import sight
-from video2phys.parameters.elastic_silhouette import outline, overlap
-from video2phys.parameters.elastic_start import Start, ballistic
+from video2phys.parameters.elastic import start
+from video2phys.parameters.elastic.body import bind, coarsen
+from video2phys.parameters.elastic.fit import affordable, first_contact
+from video2phys.parameters.elastic.identify import clearance, identify, matter, support
+from video2phys.parameters.elastic.motion import Prediction
+from video2phys.parameters.elastic.profile import profile
+from video2phys.parameters.elastic.residuals import EXTRAPOLATION, LEFT, Change, Measured
+from video2phys.parameters.elastic.search import valleys
+from video2phys.parameters.elastic.settings import ElasticSettings
+from video2phys.parameters.elastic.sight import sight
+from video2phys.parameters.elastic.silhouette import outline, overlap
+from video2phys.parameters.elastic.start import Start, ballistic
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.table import cut_off, stretched
 from video2phys.progress import silent

@@ -9,10 +9,10 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from video2phys.parameters import elastic_carve, elastic_start
-from video2phys.parameters.elastic_carve import carved
-from video2phys.parameters.elastic_silhouette import outline
-from video2phys.parameters.elastic_start import Start, ballistic, rebounds
+from video2phys.parameters.elastic import carve, start
+from video2phys.parameters.elastic.carve import carved
+from video2phys.parameters.elastic.silhouette import outline
+from video2phys.parameters.elastic.start import Start, ballistic, rebounds
 from video2phys.store import write_image
 from video2phys.types import About, Body, Camera, Frames, Seen, StateTrack, View
 
@@ -99,7 +99,7 @@ def test_an_impact_carves_nothing_off(capture: tuple[Frames, Body, StateTrack], 
         return float((carved(frames, body, squashed)[0].vertices @ corner).max() / np.linalg.norm(corner))
 
     assert reach() == pytest.approx(np.linalg.norm(corner), abs=0.003)
-    monkeypatch.setattr(elastic_carve, "BENT", 0.0)
+    monkeypatch.setattr(carve, "BENT", 0.0)
     assert reach() < np.linalg.norm(corner) - 0.005
 
 
@@ -115,7 +115,7 @@ def test_each_flight_gives_a_start() -> None:
             if z < 0:
                 z, v = 0.0, -0.8 * v
     x = np.stack([0 * t, 0 * t, height], 1)
-    path = elastic_start.Path(t, x, np.full((60, 3), 1e-3), np.tile(np.eye(3), (60, 1, 1)), x[:, 2], 0.02, g)
+    path = start.Path(t, x, np.full((60, 3), 1e-3), np.tile(np.eye(3), (60, 1, 1)), x[:, 2], 0.02, g)
     first = ballistic(path, np.ones(60, bool))
     later = rebounds(path, np.arange(60) < 55, first)
     assert len(later) == 2 and all(isinstance(b, Start) for b in later)

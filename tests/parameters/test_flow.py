@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from video2phys.errors import BadInput
-from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_start import Start
+from video2phys.parameters.elastic.carve import Matter
+from video2phys.parameters.elastic.start import Start
 from video2phys.parameters.flow.choice import Candidate, candidates, chosen_first, told
 from video2phys.parameters.flow.fit import Make, opening, refine, residuals, search
 from video2phys.parameters.flow.identify import above

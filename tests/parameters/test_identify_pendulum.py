@@ -9,9 +9,9 @@ import pytest
 from synthetic.pendulum import swing
 from synthetic.planar import CONTEXT, G, capture, integrate, slide
 
-from video2phys.parameters import planar_arc
-from video2phys.parameters.planar_track import Track
-from video2phys.parameters.rigid_planar import identify
+from video2phys.parameters.planar import arc
+from video2phys.parameters.planar.identify import identify
+from video2phys.parameters.planar.track import Track
 from video2phys.types import About, Status, Verdict
 
 DOWN = np.array([0, 0, -G])
@@ -29,7 +29,7 @@ def inside(parameter, truth):
 
 def is_swing(times, pixels):
     frames, states = capture(times, pixels, METRIC)
-    return planar_arc.find(Track.of(frames, states, 0)) is not None
+    return arc.find(Track.of(frames, states, 0)) is not None
 
 
 @pytest.fixture(scope="module")

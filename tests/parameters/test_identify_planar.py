@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from synthetic.planar import CONTEXT, G, capture, integrate, pucks, slide
 
-from video2phys.parameters import planar_motion as motion
-from video2phys.parameters.rigid_planar import identify
+from video2phys.parameters.planar import motion
+from video2phys.parameters.planar.identify import identify
 from video2phys.types import About, Status, Verdict
 
 DOWN = np.array([0, 0, -G])

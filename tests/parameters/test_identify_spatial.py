@@ -10,8 +10,8 @@ import pytest
 from synthetic.spatial import Thrown, capture, drawn
 
 from video2phys.context import Context
-from video2phys.parameters.rigid_spatial import identify
 from video2phys.parameters.settings import Settings
+from video2phys.parameters.spatial.identify import identify
 from video2phys.types import Parameters, Status, Verdict
 
 CONTEXT = Context(Path("."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from video2phys.parameters.spatial_error import LAW, Whitening, none, of_motion, path, whitening
+from video2phys.parameters.spatial.error import LAW, Whitening, none, of_motion, path, whitening
 from video2phys.simulate.rigid import inertia, rotation, shapes, spatial
 
 G = np.array([0.0, 0, -9.81])

@@ -9,7 +9,7 @@ import pytest
 
 from video2phys.errors import BadInput
 from video2phys.parameters.settings import Settings
-from video2phys.parameters.spatial_shared import Throw, identify, lowest
+from video2phys.parameters.spatial.shared import Throw, identify, lowest
 from video2phys.simulate.rigid import inertia, rotation, shapes, spatial
 from video2phys.types import About, Body, Frames, Gaussians, Plane, Primitive, StateTrack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic.settings import ElasticSettings
 from video2phys.parameters.flow.settings import FlowSettings
 
 

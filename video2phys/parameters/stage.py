@@ -37,11 +37,11 @@ def run(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: Sett
             found = flow(given, model, settings.flow, context.progress)
             return replace(found, notes=(*notes, *found.notes))
     if model == "elastic":
-        from video2phys.parameters.elastic import identify
+        from video2phys.parameters.elastic.identify import identify
     elif states.kind in ("planar", "centroid"):
-        from video2phys.parameters.rigid_planar import identify
+        from video2phys.parameters.planar.identify import identify
     else:
-        from video2phys.parameters.rigid_spatial import identify
+        from video2phys.parameters.spatial.identify import identify
     found = identify(frames, gaussians, states, settings, context)
     return replace(found, notes=(*notes, *found.notes))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.parameters.elastic import MARGIN, clearance, matter, support
-from video2phys.parameters.elastic_carve import Matter, carved
-from video2phys.parameters.elastic_fit import LEAST_FRAMES
-from video2phys.parameters.elastic_start import Path, Start, ballistic
+from video2phys.parameters.elastic.carve import Matter, carved
+from video2phys.parameters.elastic.fit import LEAST_FRAMES
+from video2phys.parameters.elastic.identify import MARGIN, clearance, matter, support
+from video2phys.parameters.elastic.start import Path, Start, ballistic
 from video2phys.parameters.flow.choice import Candidate, candidates
 from video2phys.parameters.flow.fit import Make, refine, search
 from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS, Scales

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.elastic_body import coarsen
-from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_start import Start
+from video2phys.parameters.elastic.body import coarsen
+from video2phys.parameters.elastic.carve import Matter
+from video2phys.parameters.elastic.start import Start
 from video2phys.parameters.flow.laws import MATERIALS, Scales, stiffness
 from video2phys.simulate.clock import ladder
 from video2phys.simulate.mpm.rollout import rollout, schedule

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from video2phys.parameters import table as tables
-from video2phys.parameters.elastic_silhouette import overlap
+from video2phys.parameters.elastic.silhouette import overlap
 from video2phys.parameters.flow.fit import Fit
 from video2phys.parameters.flow.laws import ASSUMED_RATIO, stiffness
 from video2phys.parameters.flow.outline import Outlines, filled

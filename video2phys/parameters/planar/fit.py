@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters import planar_motion as motion
+from video2phys.parameters.planar import motion
 from video2phys.progress import Progress, silent
 from video2phys.solve.covariance import IDENTIFIED_SHARE, autocorrelation_time, correlation
 from video2phys.solve.levenberg import Estimate, levenberg

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from video2phys.parameters.elastic_segment import Segment, residuals
-from video2phys.parameters.elastic_settings import ElasticSettings
+from video2phys.parameters.elastic.segment import Segment, residuals
+from video2phys.parameters.elastic.settings import ElasticSettings
 from video2phys.progress import Progress
 from video2phys.solve.levenberg import Estimate
 from video2phys.solve.multistart import Starts, multistart

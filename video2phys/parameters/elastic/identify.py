@@ -14,13 +14,13 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.errors import BadInput
-from video2phys.parameters.elastic_carve import Matter, carved
-from video2phys.parameters.elastic_fit import LEAST_FRAMES, Makes, first_contact, flight, impact, stretch
-from video2phys.parameters.elastic_motion import Motion, motion
-from video2phys.parameters.elastic_residuals import Measured, unknowns
-from video2phys.parameters.elastic_result import empty, result
-from video2phys.parameters.elastic_sight import sight
-from video2phys.parameters.elastic_start import Path, Start, ballistic, rebounds
+from video2phys.parameters.elastic.carve import Matter, carved
+from video2phys.parameters.elastic.fit import LEAST_FRAMES, Makes, first_contact, flight, impact, stretch
+from video2phys.parameters.elastic.motion import Motion, motion
+from video2phys.parameters.elastic.residuals import Measured, unknowns
+from video2phys.parameters.elastic.result import empty, result
+from video2phys.parameters.elastic.sight import sight
+from video2phys.parameters.elastic.start import Path, Start, ballistic, rebounds
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.split import split
 from video2phys.types import Body, Frames, Gaussians, Parameter, Parameters, Plane, StateTrack, Verdict

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import t as student
 
-from video2phys.parameters.planar_motion import SHORTEST, Phase
+from video2phys.parameters.planar.motion import SHORTEST, Phase
 from video2phys.types import Parameter, Verdict
 
 BESIDE = 0.1  # [s] frames at an impact that may be missing; a longer gap could hide another event

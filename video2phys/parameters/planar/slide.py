@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.parameters.planar_fit import Fit, Law, verdict
-from video2phys.parameters.planar_motion import Phase
-from video2phys.parameters.planar_scale import Scale
+from video2phys.parameters.planar.fit import Fit, Law, verdict
+from video2phys.parameters.planar.motion import Phase
+from video2phys.parameters.planar.scale import Scale
 from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Verdict
 

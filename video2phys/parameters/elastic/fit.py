@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import Motion, Prediction
-from video2phys.parameters.elastic_profile import profile
-from video2phys.parameters.elastic_residuals import CHANNELS, EXTRAPOLATION, OUTLINE, UNSEEN, Change, Measured, start_unknowns
-from video2phys.parameters.elastic_search import KEPT, MATERIAL, SHORT, around, scan, valleys
-from video2phys.parameters.elastic_segment import Segment, residuals
-from video2phys.parameters.elastic_settings import ElasticSettings
-from video2phys.parameters.elastic_start import Path, Start
+from video2phys.parameters.elastic.motion import Motion, Prediction
+from video2phys.parameters.elastic.profile import profile
+from video2phys.parameters.elastic.residuals import CHANNELS, EXTRAPOLATION, OUTLINE, UNSEEN, Change, Measured, start_unknowns
+from video2phys.parameters.elastic.search import KEPT, MATERIAL, SHORT, around, scan, valleys
+from video2phys.parameters.elastic.segment import Segment, residuals
+from video2phys.parameters.elastic.settings import ElasticSettings
+from video2phys.parameters.elastic.start import Path, Start
 from video2phys.progress import Progress, part
 from video2phys.simulate.lagrangian.rollout import COURANT
 from video2phys.simulate.materials.elastic import wave_speed

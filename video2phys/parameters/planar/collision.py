@@ -14,10 +14,10 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from video2phys.parameters.planar_fit import Fit, Law, Window, verdict
-from video2phys.parameters.planar_motion import SHORTEST, Phase
-from video2phys.parameters.planar_scale import Scale
-from video2phys.parameters.planar_track import Track
+from video2phys.parameters.planar.fit import Fit, Law, Window, verdict
+from video2phys.parameters.planar.motion import SHORTEST, Phase
+from video2phys.parameters.planar.scale import Scale
+from video2phys.parameters.planar.track import Track
 from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Verdict
 

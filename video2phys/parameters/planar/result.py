@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.planar_fit import Fit, Window, rms
-from video2phys.parameters.planar_scale import Scale
+from video2phys.parameters.planar.fit import Fit, Window, rms
+from video2phys.parameters.planar.scale import Scale
 from video2phys.types import Frames, Parameter, Parameters, StateTrack, Status, Verdict
 
 FREE_MASS = "the motion of one body under gravity and friction does not depend on its mass"

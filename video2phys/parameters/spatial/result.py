@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from video2phys.parameters.spatial_fit import Fit
-from video2phys.parameters.spatial_solid import MOMENTS
-from video2phys.parameters.spatial_track import Track
+from video2phys.parameters.spatial.fit import Fit
+from video2phys.parameters.spatial.solid import MOMENTS
+from video2phys.parameters.spatial.track import Track
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.solve.covariance import correlation, parameters, spread
 from video2phys.types import About, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict

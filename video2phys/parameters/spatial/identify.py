@@ -8,11 +8,11 @@ import numpy as np
 
 from video2phys.context import Context
 from video2phys.parameters.settings import Settings
-from video2phys.parameters.spatial_fit import fit
-from video2phys.parameters.spatial_result import result, too_few
-from video2phys.parameters.spatial_solid import MOMENTS, Solid, solid
-from video2phys.parameters.spatial_start import height
-from video2phys.parameters.spatial_track import Track, measured
+from video2phys.parameters.spatial.fit import fit
+from video2phys.parameters.spatial.result import result, too_few
+from video2phys.parameters.spatial.solid import MOMENTS, Solid, solid
+from video2phys.parameters.spatial.start import height
+from video2phys.parameters.spatial.track import Track, measured
 from video2phys.parameters.split import split
 from video2phys.solve.space import Free
 from video2phys.types import About, Frames, Gaussians, Parameters, Plane, StateTrack

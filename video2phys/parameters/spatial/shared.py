@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from video2phys.errors import BadInput
-from video2phys.parameters.rigid_spatial import support
 from video2phys.parameters.settings import Settings
-from video2phys.parameters.spatial_fit import FIRST
-from video2phys.parameters.spatial_model import Model, Segment
-from video2phys.parameters.spatial_solid import Solid, solid
-from video2phys.parameters.spatial_start import free_frames, state
-from video2phys.parameters.spatial_track import Track, measured
+from video2phys.parameters.spatial.fit import FIRST
+from video2phys.parameters.spatial.identify import support
+from video2phys.parameters.spatial.model import Model, Segment
+from video2phys.parameters.spatial.solid import Solid, solid
+from video2phys.parameters.spatial.start import free_frames, state
+from video2phys.parameters.spatial.track import Track, measured
 from video2phys.progress import Progress, silent
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.simulate.rigid import spatial

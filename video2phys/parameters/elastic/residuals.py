@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import AXES, Prediction
-from video2phys.parameters.elastic_settings import ElasticSettings
-from video2phys.parameters.elastic_start import Start
+from video2phys.parameters.elastic.motion import AXES, Prediction
+from video2phys.parameters.elastic.settings import ElasticSettings
+from video2phys.parameters.elastic.start import Start
 from video2phys.solve.space import Free, Space
 from video2phys.types import Plane, StateTrack
 

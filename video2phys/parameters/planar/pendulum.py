@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from video2phys.parameters.planar_arc import Swing
-from video2phys.parameters.planar_fit import Fit, Law, verdict
-from video2phys.parameters.planar_flight import ROLL_SIGMA, SLANT_SIGMA, check_rate, seen
-from video2phys.parameters.planar_scale import Scale
+from video2phys.parameters.planar.arc import Swing
+from video2phys.parameters.planar.fit import Fit, Law, verdict
+from video2phys.parameters.planar.flight import ROLL_SIGMA, SLANT_SIGMA, check_rate, seen
+from video2phys.parameters.planar.scale import Scale
 from video2phys.solve.space import Free, Space
 from video2phys.types import Parameter, Verdict
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.parameters.spatial_solid import Solid
-from video2phys.parameters.spatial_track import Track
+from video2phys.parameters.spatial.solid import Solid
+from video2phys.parameters.spatial.track import Track
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.types import Plane
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from video2phys.parameters.spatial_error import Error, Whitening, none, of_motion, whitening
-from video2phys.parameters.spatial_solid import Solid
-from video2phys.parameters.spatial_track import Track
+from video2phys.parameters.spatial.error import Error, Whitening, none, of_motion, whitening
+from video2phys.parameters.spatial.solid import Solid
+from video2phys.parameters.spatial.track import Track
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.simulate.rigid import spatial
 from video2phys.solve.robust import soft_l1

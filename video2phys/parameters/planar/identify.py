@@ -7,21 +7,21 @@ from collections.abc import Callable
 import numpy as np
 
 from video2phys.context import Context
-from video2phys.parameters import (
-    planar_arc,
-    planar_bounce,
-    planar_collision,
-    planar_drag,
-    planar_flight,
-    planar_pendulum,
-    planar_slide,
-    planar_table,
+from video2phys.parameters.planar import (
+    arc,
+    bounce,
+    collision,
+    drag,
+    flight,
+    motion,
+    pendulum,
+    slide,
+    table,
 )
-from video2phys.parameters import planar_motion as motion
-from video2phys.parameters.planar_fit import Fit, Law, Window, solve
-from video2phys.parameters.planar_result import Found, result, too_few
-from video2phys.parameters.planar_scale import Scale, scale
-from video2phys.parameters.planar_track import Track
+from video2phys.parameters.planar.fit import Fit, Law, Window, solve
+from video2phys.parameters.planar.result import Found, result, too_few
+from video2phys.parameters.planar.scale import Scale, scale
+from video2phys.parameters.planar.track import Track
 from video2phys.types import About, Frames, Gaussians, Parameter, Parameters, StateTrack
 
 FEWEST = 8  # frames of a window: two thirds of it must still be more than a parabola
@@ -43,16 +43,16 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
 
 def pair(frames: Frames, states: StateTrack, tracks: list[Track], settings: object, context: Context) -> Parameters:
     """Two objects on a table seen from above: their collision."""
-    impact = planar_collision.find(tracks)
+    impact = collision.find(tracks)
     if impact is None:
         return too_few(frames, states, "no moment is found at which both objects change their velocity: they do not collide in view")
-    window = planar_collision.window(tracks, impact)
+    window = collision.window(tracks, impact)
     size = scale(frames)
-    part = window.first(planar_collision.training(window, impact))
+    part = window.first(collision.training(window, impact))
     steps = int(getattr(settings, "max_steps", 40))
-    early = solve(part, planar_collision.law(part, impact), steps)
-    fit = solve(window, planar_collision.law(window, impact), steps, context.progress)
-    found, notes, warnings = planar_collision.report(fit, window, impact, size)
+    early = solve(part, collision.law(part, impact), steps)
+    fit = solve(window, collision.law(window, impact), steps, context.progress)
+    found, notes, warnings = collision.report(fit, window, impact, size)
     mass = "masses enter a collision only as their ratio"
     return result(frames, states, Found(window, early, fit, found, size, (*size.notes, *notes), warnings, mass))
 
@@ -70,9 +70,9 @@ SENTENCE = {
 def single(frames: Frames, states: StateTrack, track: Track, settings: object, context: Context) -> Parameters:
     """One object: a swing where the whole track is one, else the longest phase that is a motion of a known kind decides."""
     about = frames.about
-    swing = planar_arc.find(track) if _pulled(about) else None
+    swing = arc.find(track) if _pulled(about) else None
     if swing is not None:
-        return pendulum(frames, states, track, swing, settings, context)
+        return swinging(frames, states, track, swing, settings, context)
     kinds = [kind(p, about) for p in track.phases]
     ranked = sorted((p.path, k) for k, p in enumerate(track.phases) if kinds[k])
     if not ranked or len(track.phases[ranked[-1][1]].frames) < FEWEST:
@@ -87,17 +87,17 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
     return result(frames, states, Found(window, early, fit, found, size, notes, (*warnings, *_others(states))))
 
 
-def pendulum(frames: Frames, states: StateTrack, track: Track, swing: planar_arc.Swing, settings: object, context: Context) -> Parameters:
+def swinging(frames: Frames, states: StateTrack, track: Track, swing: arc.Swing, settings: object, context: Context) -> Parameters:
     """One object that swings throughout."""
     about, window, size = frames.about, swing.window, scale(frames)
-    focal = planar_flight.usual_focal(frames)
-    early, fit = fit_twice(window, lambda w: planar_pendulum.law(planar_arc.Swing.of(w), focal), settings, context)
+    focal = flight.usual_focal(frames)
+    early, fit = fit_twice(window, lambda w: pendulum.law(arc.Swing.of(w), focal), settings, context)
     gravity = None if about.gravity is None else float(np.linalg.norm(about.gravity))
-    found, warnings = planar_pendulum.report(fit, swing, size, gravity)
+    found, warnings = pendulum.report(fit, swing, size, gravity)
     span = f"{window.time[0]:.3f} to {window.time[-1]:.3f} s: {SENTENCE['pendulum']} ({len(window.time)} frames)"
     notes = (*size.notes, span, *_spikes(track))
-    turn = planar_pendulum.turn(fit, float(window.time[0]))
-    told = Found(window, early, fit, found, size, notes, (*warnings, *_others(states)), planar_pendulum.MASS, turn)
+    turn = pendulum.turn(fit, float(window.time[0]))
+    told = Found(window, early, fit, found, size, notes, (*warnings, *_others(states)), pendulum.MASS, turn)
     return result(frames, states, told)
 
 
@@ -110,27 +110,27 @@ def _others(states: StateTrack) -> tuple[str, ...]:
 def _laws(which: str, frames: Frames, track: Track, k: int, size: Scale) -> tuple[Builder, Teller]:
     """How to build the law from a window of its kind, and how to report it."""
     about = frames.about
-    g = float(np.linalg.norm(about.gravity)) if about.gravity is not None else planar_flight.STANDARD
+    g = float(np.linalg.norm(about.gravity)) if about.gravity is not None else flight.STANDARD
     incline = given_incline(about)
     if which == "slide":
         return (
-            lambda w: planar_slide.law(parabola(w), size, g, incline),
-            lambda f, w: planar_slide.report(f, parabola(w), size, g, incline),
+            lambda w: slide.law(parabola(w), size, g, incline),
+            lambda f, w: slide.report(f, parabola(w), size, g, incline),
         )
     if which == "flight":
-        focal, half = planar_flight.usual_focal(frames), planar_flight.half_size(frames)
+        focal, half = flight.usual_focal(frames), flight.half_size(frames)
         gap = 2.5 * float(np.median(np.diff(frames.time)))
         before = track.phases[k - 1] if k else None
-        began = planar_flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
+        began = flight.launch(track.phases[k], before, float(frames.time[0]), gap, half)
 
         def tell(fit: Fit, window: Window) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
-            found, warnings = planar_flight.report(fit, parabola(window), began, size, g, focal)
+            found, warnings = flight.report(fit, parabola(window), began, size, g, focal)
             scaled = size.px_per_m if size.known else fit.value("px_per_m")
-            drag = planar_drag.probe(fit, window, scaled)
-            return (*found, drag, *planar_bounce.report(planar_bounce.bounces(track.phases))), warnings
+            slowed = drag.probe(fit, window, scaled)
+            return (*found, slowed, *bounce.report(bounce.bounces(track.phases))), warnings
 
-        return lambda w: planar_flight.law(parabola(w), size, g, focal), tell
-    return lambda w: planar_table.law(parabola(w)), lambda f, w: planar_table.report(f, parabola(w), size)
+        return lambda w: flight.law(parabola(w), size, g, focal), tell
+    return lambda w: table.law(parabola(w)), lambda f, w: table.report(f, parabola(w), size)
 
 
 def fit_twice(window: Window, build: Builder, settings: object, context: Context) -> tuple[Fit, Fit]:
@@ -195,7 +195,7 @@ def kind(phase: motion.Phase, about: About) -> str:
     if not _pulled(about):
         return "table" if straight else ""
     supported = about.ground_auto or about.incline_deg is not None or about.ground is not None
-    if supported and straight and planar_slide.Support(phase).slope < VERTICAL:
+    if supported and straight and slide.Support(phase).slope < VERTICAL:
         return "slide"
     pull = np.hypot(*phase.acceleration)
     falls = pull > 5 * phase.acceleration_sigma and -phase.acceleration[1] > pull * np.cos(TILT)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.elastic_motion import VECTORS, Motion, Prediction
-from video2phys.parameters.elastic_residuals import Change, Measured
+from video2phys.parameters.elastic.motion import VECTORS, Motion, Prediction
+from video2phys.parameters.elastic.residuals import Change, Measured
 from video2phys.solve.space import Space
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters import planar_motion as motion
-from video2phys.parameters.planar_fit import Window
+from video2phys.parameters.planar import motion
+from video2phys.parameters.planar.fit import Window
 from video2phys.types import Frames, StateTrack
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from video2phys.parameters.planar_fit import Fit, Window
+from video2phys.parameters.planar.fit import Fit, Window
 from video2phys.types import Parameter, Verdict
 
 LAW = "quadratic: a = -drag |v| v"

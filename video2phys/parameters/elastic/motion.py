@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.elastic_body import AffineReadout, Binding, bind, coarsen
-from video2phys.parameters.elastic_carve import Matter
-from video2phys.parameters.elastic_sight import Sight
-from video2phys.parameters.elastic_start import Start
+from video2phys.parameters.elastic.body import AffineReadout, Binding, bind, coarsen
+from video2phys.parameters.elastic.carve import Matter
+from video2phys.parameters.elastic.sight import Sight
+from video2phys.parameters.elastic.start import Start
 from video2phys.simulate.clock import ladder
 from video2phys.simulate.lagrangian.lattice import Lattice, begin, embed
 from video2phys.simulate.lagrangian.rollout import COURANT, Track, rollout

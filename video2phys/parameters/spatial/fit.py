@@ -14,10 +14,10 @@ from itertools import product
 
 import numpy as np
 
-from video2phys.parameters.spatial_model import Model, Segment
-from video2phys.parameters.spatial_solid import Solid
-from video2phys.parameters.spatial_start import free_frames, state
-from video2phys.parameters.spatial_track import Track
+from video2phys.parameters.spatial.model import Model, Segment
+from video2phys.parameters.spatial.solid import Solid
+from video2phys.parameters.spatial.start import free_frames, state
+from video2phys.parameters.spatial.track import Track
 from video2phys.progress import Progress, silent
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.solve.explanations import fineness

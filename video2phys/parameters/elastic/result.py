@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from video2phys.parameters import table as tables
-from video2phys.parameters.elastic_fit import Fit
-from video2phys.parameters.elastic_motion import AXES, VECTORS
-from video2phys.parameters.elastic_residuals import CHANNELS, NAMES
-from video2phys.parameters.elastic_silhouette import center_error, outline, overlap
-from video2phys.parameters.elastic_start import rotation_part
+from video2phys.parameters.elastic.fit import Fit
+from video2phys.parameters.elastic.motion import AXES, VECTORS
+from video2phys.parameters.elastic.residuals import CHANNELS, NAMES
+from video2phys.parameters.elastic.silhouette import center_error, outline, overlap
+from video2phys.parameters.elastic.start import rotation_part
 from video2phys.simulate.materials.elastic import Law
 from video2phys.solve.covariance import correlation, spread
 from video2phys.types import Body, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.planar_fit import Window
-from video2phys.parameters.planar_track import Track
+from video2phys.parameters.planar.fit import Window
+from video2phys.parameters.planar.track import Track
 
 FEWEST = 20  # frames: twice the unknowns of a swing
 STRAIGHT = 0.02  # of the chord: what lenses of cameras and phones make of a line, or of a circle
