@@ -40,7 +40,9 @@ def test_a_bounce_and_a_short_gap_do_not_end_a_track() -> None:
 
 def test_what_stays_in_place_is_not_ranked() -> None:
     rng = np.random.default_rng(0)
-    assert rank(link([[blob(*(rng.normal(0, 0.3, 2) + 100))] for _ in range(40)]), SIZE) == []
+    still = link([[blob(*(rng.normal(0, 0.3, 2) + 100))] for _ in range(40)])
+    assert rank(still, SIZE) == []
+    assert len(rank(still, SIZE, placed=True)) == 1  # in front of the picture of the empty scene it is the object
 
 
 def test_two_that_merge_keep_their_identity() -> None:

@@ -181,9 +181,14 @@ def _assign(live: list[Track], here: list[Blob], frame: int) -> dict[int, int]:
     return {int(t): int(b) for t, b in zip(rows, columns, strict=True) if cost[t, b] < 500}
 
 
-def rank(tracks: list[Track], size: tuple[int, int]) -> list[tuple[float, Track]]:
-    """Tracks with their score, best first; a track that does not move (within 1.5 px or a tenth of its width) is left out."""
+def rank(tracks: list[Track], size: tuple[int, int], placed: bool = False) -> list[tuple[float, Track]]:
+    """Tracks with their score, best first; a track that does not move (within 1.5 px or a tenth of its width) is left out.
+
+    Where nothing moves but what is `placed` in a scene that is known empty, tracks are ranked by the pixels that differ from it.
+    """
     scored = [(score(t, size), t) for t in tracks]
+    if placed and not any(s > 0 for s, _ in scored):
+        scored = [(float(sum(b.area * b.contrast * (1 - b.shade) for b in t.blobs)), t) for t in tracks]
     return sorted([s for s in scored if s[0] > 0], key=lambda s: -s[0])
 
 

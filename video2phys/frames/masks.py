@@ -80,7 +80,7 @@ def _found(clip: Clip, objects: int, settings: Settings, tick: Callable[..., Non
         if k % 20 == 0:
             tick(0.2 + 0.5 * k / len(present), f"looking for what moves in {clip.name}")
     size = (clip.camera.width, clip.camera.height)
-    ranked = rank(link(blobs), size)
+    ranked = rank(link(blobs), size, placed=plate is not None)
     tracks = _pick([track for _, track in ranked], objects)
     if len(tracks) < objects:
         what = "nothing moves" if not tracks else f"only {len(tracks)} thing(s) move, {objects} are wanted"
