@@ -12,9 +12,10 @@ from synthetic.elastic import GROUND, SIZE, TRUTH, G, block, simulated, thrown
 from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.elastic import start
+from video2phys.parameters.elastic.approach import clearance, matter, support
 from video2phys.parameters.elastic.body import bind, coarsen
 from video2phys.parameters.elastic.fit import affordable, first_contact
-from video2phys.parameters.elastic.identify import clearance, identify, matter, support
+from video2phys.parameters.elastic.identify import identify
 from video2phys.parameters.elastic.motion import Prediction
 from video2phys.parameters.elastic.profile import profile
 from video2phys.parameters.elastic.residuals import EXTRAPOLATION, LEFT, Change, Measured
@@ -55,8 +56,8 @@ def test_stiffness_is_recovered(fitted):
     assert abs(nu.value - TRUTH["poisson_ratio"]) < 0.08 or nu.verdict is not Verdict.IDENTIFIED
     for p in (E, nu, friction):
         assert p.interval[0] <= TRUTH[p.name] <= p.interval[1]
-    assert E.interval[1] < 2 * E.interval[0] and friction.interval[1] < 2 * TRUTH["friction"]
-    for p in (nu, friction):  # the contact lasts a few frames only
+    assert E.interval[1] < 2 * E.interval[0]
+    for p in (nu, friction):  # the contact lasts a few frames only, and a larger friction that lets it stick moves it just so
         assert p.verdict is not Verdict.IDENTIFIED
 
 

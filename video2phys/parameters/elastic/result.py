@@ -94,16 +94,6 @@ def result(
     )  # fmt: skip
 
 
-def empty(frames: Frames, states: StateTrack, notes: tuple[str, ...]) -> Parameters:
-    """The answer when too few frames show the object."""
-    T = len(frames.time)
-    none = np.zeros(T, bool)
-    return Parameters(
-        "elastic", Status.TOO_FEW_FRAMES, (), frames.time, none, none, np.full((T, 1, 3), np.nan), np.tile([1.0, 0, 0, 0], (T, 1, 1)), None,
-        {}, np.full((T, CHANNELS), np.nan), NAMES, np.zeros((0, 0)), (), states.unit, notes=notes,
-    )  # fmt: skip
-
-
 def quaternion(R: np.ndarray) -> np.ndarray:
     """Rotations (..., 3, 3) to w, x, y, z."""
     from scipy.spatial.transform import Rotation

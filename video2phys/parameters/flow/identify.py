@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from video2phys.errors import BadInput
+from video2phys.parameters.elastic.approach import approach, matter
 from video2phys.parameters.elastic.carve import Matter, carved
 from video2phys.parameters.elastic.fit import LEAST_FRAMES
-from video2phys.parameters.elastic.identify import MARGIN, clearance, matter, support
-from video2phys.parameters.elastic.start import Path, Start, ballistic
+from video2phys.parameters.elastic.start import Start
 from video2phys.parameters.flow.choice import Candidate, candidates
 from video2phys.parameters.flow.fit import Make, refine, search
 from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS, Scales
@@ -64,21 +64,11 @@ def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: 
         raise BadInput("gravity cannot be found beside the material.", fix="Give gravity in capture.yaml, or `none`.")
     body, cells, _ = carved(frames, gaussians.bodies[0], states)
     density, notes = matter(about.density, about.mass, float(body.volume.sum()))
-    gravity = np.zeros(3) if about.gravity is None else np.asarray(about.gravity, float)
-    size = float(np.cbrt(body.volume.sum()))
     visible = np.array([any(view.whole(k, 0) and view.images[k] for view in frames.views) for k in range(len(frames.time))])
     if states.valid[:, 0].sum() < 2 or visible.sum() < LEAST_FRAMES:
         raise BadInput(f"only {int(visible.sum())} frames show the object whole.", fix="Film it longer, or from further away.")
-    lowest = clearance(states, body, -gravity if about.ground is None else about.ground.normal)
-    plane, found = support(about.ground, about.ground_auto, gravity, lowest, size)
-    if found:
-        notes = (*notes, "the ground was looked for near the lowest point that the body reached")
-    height = np.full(len(states.time), np.inf) if plane is None else lowest - plane.offset
-    path = Path(states.time, states.position[:, 0], states.position_sigma[:, 0], states.deformation[:, 0], height, MARGIN * size, gravity)
-    begin = ballistic(path, states.valid[:, 0])
-    warnings: tuple[str, ...] = ()
-    if begin.contact - begin.frame < 2:
-        warnings = ("the body touches the ground from the first frames on: it was taken as undeformed there",)
+    way = approach(states, body, about, np.ones(len(states.time), bool))
+    plane, begin, gravity, size, notes = way.plane, way.begin, way.path.gravity, way.size, (*notes, *way.notes)
     if plane is not None:
         cells, buried = above(cells, begin, plane)
         if buried > 0:
@@ -95,7 +85,7 @@ def problem(frames: Frames, gaussians: Gaussians, states: StateTrack, settings: 
 
     visible[: begin.frame] = False
     return Problem(frames, body, {name: made(name) for name in MATERIALS}, outlines(frames, begin.frame, size), begin, plane,
-                   split(visible, settings.heldout_share), density, notes, warnings)  # fmt: skip
+                   split(visible, settings.heldout_share), density, notes, way.warnings)  # fmt: skip
 
 
 def above(cells: Matter, begin: Start, plane: Plane) -> tuple[Matter, float]:

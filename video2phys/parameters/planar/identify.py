@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from video2phys.context import Context
+from video2phys.parameters import unfitted
 from video2phys.parameters.planar import (
     arc,
     bounce,
@@ -19,7 +20,7 @@ from video2phys.parameters.planar import (
     table,
 )
 from video2phys.parameters.planar.fit import Fit, Law, Window, solve
-from video2phys.parameters.planar.result import Found, result, too_few
+from video2phys.parameters.planar.result import Found, result
 from video2phys.parameters.planar.scale import Scale, scale
 from video2phys.parameters.planar.track import Track
 from video2phys.types import About, Frames, Gaussians, Parameter, Parameters, StateTrack
@@ -45,7 +46,7 @@ def pair(frames: Frames, states: StateTrack, tracks: list[Track], settings: obje
     """Two objects on a table seen from above: their collision."""
     impact = collision.find(tracks)
     if impact is None:
-        return too_few(frames, states, "no moment is found at which both objects change their velocity: they do not collide in view")
+        return too_few(states, "no moment is found at which both objects change their velocity: they do not collide in view")
     window = collision.window(tracks, impact)
     size = scale(frames)
     part = window.first(collision.training(window, impact))
@@ -55,6 +56,11 @@ def pair(frames: Frames, states: StateTrack, tracks: list[Track], settings: obje
     found, notes, warnings = collision.report(fit, window, impact, size)
     mass = "masses enter a collision only as their ratio"
     return result(frames, states, Found(window, early, fit, found, size, (*size.notes, *notes), warnings, mass))
+
+
+def too_few(states: StateTrack, why: str) -> Parameters:
+    """The answer where the motion allows none."""
+    return unfitted.rigid(states, tuple(f"{axis}{o}_px" for o in range(states.position.shape[1]) for axis in "xz"), why)
 
 
 Builder = Callable[[Window], Law]
@@ -76,7 +82,7 @@ def single(frames: Frames, states: StateTrack, track: Track, settings: object, c
     kinds = [kind(p, about) for p in track.phases]
     ranked = sorted((p.path, k) for k, p in enumerate(track.phases) if kinds[k])
     if not ranked or len(track.phases[ranked[-1][1]].frames) < FEWEST:
-        return too_few(frames, states, _what_was_seen(track))
+        return too_few(states, _what_was_seen(track))
     k = ranked[-1][1]
     window = track.window(track.phases[k])
     size = scale(frames)

@@ -9,7 +9,7 @@ import numpy as np
 
 from video2phys.parameters.planar.fit import Fit, Window, rms
 from video2phys.parameters.planar.scale import Scale
-from video2phys.types import Frames, Parameter, Parameters, StateTrack, Status, Verdict
+from video2phys.types import Frames, Parameter, Parameters, StateTrack, Verdict
 
 FREE_MASS = "the motion of one body under gravity and friction does not depend on its mass"
 
@@ -117,29 +117,3 @@ def _turn(states: StateTrack, span: np.ndarray, turn: Callable[[np.ndarray], np.
             continue
         rotation[span, o, 0], rotation[span, o, 2] = np.cos(0.5 * angle), -np.sin(0.5 * angle)
     return rotation
-
-
-def too_few(frames: Frames, states: StateTrack, why: str) -> Parameters:
-    """The answer where the motion allows none."""
-    T, bodies = len(states.time), states.position.shape[1]
-    none = np.zeros(T, bool)
-    rotation = np.zeros((T, bodies, 4))
-    rotation[..., 0] = 1.0
-    return Parameters(
-        model="rigid",
-        status=Status.TOO_FEW_FRAMES,
-        parameters=(Parameter("mass", float("nan"), "kg", None, Verdict.NOT_IDENTIFIED, "", why),),
-        time=states.time,
-        train=none,
-        heldout=none,
-        position=np.full((T, bodies, 3), np.nan),
-        rotation=rotation,
-        particle=None,
-        residual={"train_px": float("nan"), "heldout_px": float("nan")},
-        residuals=np.full((T, 2 * bodies), np.nan),
-        residual_names=tuple(f"{axis}{o}_px" for o in range(bodies) for axis in "xz"),
-        correlation=np.zeros((0, 0)),
-        correlation_names=(),
-        unit=states.unit,
-        warnings=(f"{why}: nothing was identified.",),
-    )

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from video2phys.context import Context
+from video2phys.parameters import unfitted
 from video2phys.parameters.settings import Settings
 from video2phys.parameters.spatial.fit import fit
-from video2phys.parameters.spatial.result import result, too_few
+from video2phys.parameters.spatial.result import NAMES, result
 from video2phys.parameters.spatial.solid import MOMENTS, Solid, solid
 from video2phys.parameters.spatial.start import height
 from video2phys.parameters.spatial.track import Track, measured
@@ -32,7 +33,8 @@ def identify(frames: Frames, gaussians: Gaussians, states: StateTrack, settings:
     train, heldout = split(states.valid[:, 0])
     track = measured(frames, states)
     if len(track) < FEWEST:
-        return too_few(frames, states, f"the body is measured in {len(track)} frames, {FEWEST} are needed")
+        why = f"the body is measured in {len(track)} frames, {FEWEST} are needed"
+        return unfitted.rigid(states, NAMES, why, ground=frames.about.ground, gravity=frames.about.gravity)
     plane, notes = support(frames.about, track, body)
     gravity = np.zeros(3) if frames.about.gravity is None else np.asarray(frames.about.gravity, float)
     interior = settings.free_inertia or bool(frames.scan and frames.about.density)

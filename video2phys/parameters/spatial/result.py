@@ -11,7 +11,7 @@ from video2phys.parameters.spatial.solid import MOMENTS
 from video2phys.parameters.spatial.track import Track
 from video2phys.simulate.rigid import rotation as quaternions
 from video2phys.solve.covariance import correlation, parameters, spread
-from video2phys.types import About, Frames, Parameter, Parameters, Plane, StateTrack, Status, Verdict
+from video2phys.types import About, Frames, Parameter, Parameters, Plane, StateTrack, Verdict
 
 LAWS = {
     "friction": "Coulomb",
@@ -209,30 +209,3 @@ def gravity_check(found: Fit, about: About) -> list[str]:
     return [
         f"the contact-free frames fall with {solved[2]:.2f} m/s^2 instead of {want:.2f}: check fps, the scale and the direction of gravity."
     ]
-
-
-def too_few(frames: Frames, states: StateTrack, why: str) -> Parameters:
-    """The answer where the motion allows none."""
-    T, bodies = len(states.time), states.position.shape[1]
-    none, rotation = np.zeros(T, bool), np.zeros((T, bodies, 4))
-    rotation[..., 0] = 1.0
-    return Parameters(
-        model="rigid",
-        status=Status.TOO_FEW_FRAMES,
-        parameters=(Parameter("mass", float("nan"), "kg", None, Verdict.NOT_IDENTIFIED, "", why),),
-        time=states.time,
-        train=none,
-        heldout=none,
-        position=np.full((T, bodies, 3), np.nan),
-        rotation=rotation,
-        particle=None,
-        residual={"train_px": float("nan"), "heldout_px": float("nan")},
-        residuals=np.full((T, 6), np.nan),
-        residual_names=NAMES,
-        correlation=np.zeros((0, 0)),
-        correlation_names=(),
-        unit=states.unit,
-        ground=frames.about.ground,
-        gravity=frames.about.gravity,
-        warnings=(f"{why}: nothing was identified.",),
-    )
