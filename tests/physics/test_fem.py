@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from adjoints import elastic
+from scipy.spatial.transform import Rotation
 
 from video2phys.errors import BadInput
+from video2phys.simulate.fem.factor import Factor
 from video2phys.simulate.fem.mesh import Facets, hexahedra, outer, tetrahedra
 from video2phys.simulate.fem.parts import LAWS, Solid
-from video2phys.simulate.fem.potential import Body
+from video2phys.simulate.fem.potential import Body, Potential
 from video2phys.simulate.fem.rollout import Track, rollout
 from video2phys.simulate.fem.scene import State, build, start
 from video2phys.simulate.fem.solver import Solver, Status
@@ -34,6 +36,31 @@ def end_load(scene, force):
     """`force` (3,) [N] spread over the free end as over its area."""
     share = tip(scene) * np.prod([np.where(np.isin(c, [c.min(), c.max()]), 0.5, 1.0) for c in scene.node[:, 1:].T], axis=0)
     return np.outer(share / share.sum(), force)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("mesh", [hexahedra, tetrahedra])
+def test_the_factor_of_a_turned_body_inverts_its_second_derivative(law, mesh):
+    scene = beam(0.12, 0.02, (6, 2, 2), law, mesh)
+    body = Body.of(scene, elastic(scene, youngs_modulus=E, poisson_ratio=NU, gravity=(0, 0, 0)))
+    factor = Factor(body, inertia=1e4, drag=3e3, viscous=0.0)
+    x = start(scene, rotation=Rotation.from_rotvec([2.0, -1.0, 0.5]).as_matrix()).position
+    potential = replace(Potential.at_rest(body, x), inertia=1e4, drag=3e3)
+    z = np.where(scene.clamped[:, None], 0.0, np.random.default_rng(0).normal(size=x.shape))
+    again = factor.at(x)(potential.product(potential.blocks(x), z))
+    assert np.abs(again - z).max() < 1e-9
+    assert np.abs(factor.at(scene.node)(potential.product(potential.blocks(x), z)) - z).max() > 0.1
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_beam_that_bends_far_takes_few_iterations(law):
+    scene = beam(0.2, 0.02, (12, 2, 2), law)
+    params = elastic(scene, youngs_modulus=E / 8, poisson_ratio=NU, gravity=(0, 0, -G))
+    track = rollout(params, scene, start(scene), np.arange(16) * 0.01, integrator="euler", solver=Solver(relative=1e-6))
+    end = track.position[:, tip(scene)].mean(1)
+    assert track.status is Status.CONVERGED and track.fallbacks == 0
+    assert end[0, 2] - end[:, 2].min() > 0.6 * 0.2
+    assert track.iterations < 10 * 15
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -11,7 +11,7 @@ rest, pullback  = statics.equilibrium(params, scene)
 All elements are sums over points of a law of the principal stretches of F = sum_a x_a (x) g_a: of three stretches in a solid, two in a
 sheet, one in a rod or a muscle, of none but a curvature where they bend. So one set of kernels serves all (`kernel.py`).
 
-A step minimises a potential. The fast way (Liu, Bouaziz & Kavan 2017; Du et al. 2022) is L-BFGS that begins from the matrix of
-projective dynamics, M / h^2 + sum w G^T G, constant and therefore factorised once; without history each iteration is projective
-dynamics' local and global step. The same factor preconditions the adjoint.
+A step minimises a potential. The fast way (Liu, Bouaziz & Kavan 2017; Du et al. 2022) is L-BFGS that begins from a constant matrix,
+therefore factorised once: inertia, the elasticity of solids at rest, turned as each node has turned (`factor.py`), and projective
+dynamics' sum w G^T G of sheets and rods. The same factor preconditions the adjoint.
 """

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from video2phys.simulate.fem.kernel import kernels
-from video2phys.simulate.fem.laws import Law, Slender
+from video2phys.simulate.fem.laws import LAWS, Law, Slender
 
 EPS = float(np.finfo(float).eps)
 
@@ -55,8 +55,8 @@ class Energy(Protocol):
         """The second derivative by the coordinates of each element's nodes (E, 3 n, 3 n)."""
         ...
 
-    def laplacian(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
-        """(E, n, n): a constant matrix for each axis that bounds the second derivative near rest, for projective dynamics."""
+    def constant(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
+        """For projective dynamics: the second derivative at rest (E, 3 n, 3 n), or a bound of it for each axis (E, n, n)."""
         ...
 
     def pullback(self, x: np.ndarray, z: np.ndarray, moduli: np.ndarray, rate: Rate) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
@@ -82,8 +82,12 @@ class Elements:
 
     def slope(self, x: np.ndarray, moduli: np.ndarray, rate: Rate, g: np.ndarray) -> tuple[float, float]:
         """Round-off: F is off by some EPS |x| |g_a|, V psi by V |P| times that, and sum V |P| is at most sqrt(2 energy * sum V w), w
-        as in `laplacian`: near rest far more than EPS times the energy."""
-        energy = kernels(self.law).slope(x, self.index, self.gradient, *self.volume, *moduli, rate.viscous, rate.before, rate.ahead, g)
+        as in `_weight`: near rest far more than EPS times the energy."""
+        psi = np.empty(self.volume.shape[1:])
+        stress = np.empty((*psi.shape, 3, 3))
+        about = (self.index, self.gradient, *self.volume, *moduli, rate.viscous, rate.before, rate.ahead)
+        kernels(self.law).slope(x, *about, psi, stress, g)
+        energy = float(psi.sum())
         off = EPS * np.abs(x).max() * np.abs(self.gradient).max(initial=0.0) * 3
         stiff = float(self._weight(moduli).sum()) * (1 + rate.viscous)
         return energy, off * (np.sqrt(2 * abs(energy) * stiff) + off * stiff)
@@ -108,14 +112,22 @@ class Elements:
         mu, lam = moduli[:, :, None] * self.volume
         return mu + np.maximum(-lam, 0.0) if self.law == "norm" else 2 * mu + lam
 
-    def laplacian(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
-        weight = self._weight(moduli) * (1 + viscous * self.viscid)
-        return np.einsum("eq,eqax,eqbx->eab", weight, self.gradient, self.gradient, optimize=True)
+    def constant(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
+        """Of solids mu (g_a . g_b 1 + g_b (x) g_a) + lam g_a (x) g_b, the laws' common linear elasticity."""
+        g, more, n = self.gradient, 1 + viscous * self.viscid, self.index.shape[1]
+        if self.law not in LAWS:
+            return np.einsum("eq,eqax,eqbx->eab", self._weight(moduli) * more, g, g, optimize=True)
+        mu, lam = moduli[:, :, None] * self.volume * more
+        shear, bulk = (np.einsum("eqax,eqby->eaxby", w[:, :, None, None] * g, g, optimize=True) for w in (mu, lam))
+        K = bulk + np.einsum("eaxby->eaybx", shear)
+        for axis in range(3):
+            K[:, :, axis, :, axis] += np.einsum("eaxbx->eab", shear)
+        return K.reshape(-1, 3 * n, 3 * n)
 
     def pullback(self, x: np.ndarray, z: np.ndarray, moduli: np.ndarray, rate: Rate) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-        d, before, ahead = np.zeros_like(moduli), np.zeros_like(x), np.zeros_like(x)
+        d, d_beta, before, ahead = np.zeros_like(moduli), np.zeros(len(self.index)), np.zeros_like(x), np.zeros_like(x)
         moving = int(rate.before.shape[:2] == self.volume.shape[1:] and self.viscid)
-        by_viscous = kernels(self.law).pullback(
-            x, z, self.index, self.gradient, *self.volume, *moduli, rate.viscous, moving, rate.before, rate.ahead, *d, before, ahead
-        )  # fmt: skip
-        return d, by_viscous, before, ahead
+        room = np.empty((2, *rate.before.shape))
+        about = (self.index, self.gradient, *self.volume, *moduli, rate.viscous, moving, rate.before, rate.ahead)
+        kernels(self.law).pullback(x, z, *about, *room, *d, d_beta, before, ahead)
+        return d, float(d_beta.sum()), before, ahead

@@ -12,7 +12,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.fem.potential import Body, Potential
 from video2phys.simulate.fem.rollout import Integrator, Record, Track, bodies, march
 from video2phys.simulate.fem.scene import Params, Scene, State
-from video2phys.simulate.fem.solver import Factor, Solver, Status, conjugate_gradients, direct
+from video2phys.simulate.fem.solver import Solver, Status, conjugate_gradients, direct
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def differentiable(
 
     pullback(d_position (T, V, 3), d_velocity (T, V, 3) or None) takes the derivatives of a loss by the track to those by parameters and
     start: each step solves K z = dL/dx with its own second derivative K, by conjugate gradients on the forward factor, and by a direct
-    factorisation where these do not converge. Exact up to the solver's tolerance. Memory: 96 bytes a node and step.
+    factorisation where these do not converge, or where there is none. Exact up to the solver's tolerance. Memory: 96 bytes a node and step.
     Raises BadInput when a rollout that failed is pulled back.
     """
     body, tape = bodies(scene, params, time), []
@@ -97,23 +97,21 @@ def differentiable(
     def pullback(d_position: np.ndarray, d_velocity: np.ndarray | None = None) -> Gradient:
         if track.status is not Status.CONVERGED:
             raise BadInput(f"there is no derivative: {track.status.value}.", fix="Repair the rollout first.")
-        sums, factors = {id(b): Sums(b) for b in body}, {}
+        sums = {id(b): Sums(b) for b in body}
         d = State(np.zeros_like(scene.node), np.zeros_like(scene.node), np.zeros((len(scene.touching), 3)))
         records = list(tape)
         for k in reversed(range(len(time))):
             d = State(d.position + d_position[k], d.velocity + (0.0 if d_velocity is None else d_velocity[k]), d.anchor)
             for _ in range(steps if k else 0):
                 record = records.pop()
-                if record.stage.length not in factors:
-                    factors[record.stage.length] = record.stage.factor(record.body)
-                d = retreat(record, d, sums[id(record.body)], factors[record.stage.length], solver)
+                d = retreat(record, d, sums[id(record.body)], solver)
         d = State(d.position, np.where(scene.clamped[:, None], 0.0, d.velocity), d.anchor)
         return Gradient(tuple(s.params() for s in sums.values()), d)
 
     return track, pullback
 
 
-def retreat(record: Record, d_after: State, sums: Sums, factor: Factor, solver: Solver) -> State:
+def retreat(record: Record, d_after: State, sums: Sums, solver: Solver) -> State:
     """Derivatives by the state before a step from those by the state after it."""
     body, stage, before, x = record.body, record.stage, record.before, record.x
     scene, params, tau = body.scene, body.params, stage.length
@@ -126,8 +124,8 @@ def retreat(record: Record, d_after: State, sums: Sums, factor: Factor, solver: 
         by_x, d_anchor, d_limit = plane.dragged_pullback(x[at], d_after.anchor)
         d_stage[at] += by_x
     blocks = potential.blocks(x)
-    z, found = conjugate_gradients(potential, blocks, d_stage, factor, solver)
-    if not found:
+    z = None if record.factor is None else conjugate_gradients(potential, blocks, d_stage, record.factor.at(x), solver)
+    if z is None:
         z = direct(potential, blocks, d_stage)
     by_viscous, d_before, d_ahead = sums.add(potential, x, z)
     m = body.mass[:, None]

@@ -12,8 +12,8 @@ in F, blind to translations, and to rotations up to the square of the step. In a
 a strained body that keeps its volume has tr(e) of the size of strain times strain rate, which a large lam would turn into damping of its
 own. A membrane has C = G and v = tr(e); a norm mu / 2 instead of mu, and C = 0.
 
-The loops run in one thread: they scatter into nodes with plain stores. Annotations are evaluated by Taichi: no
-`from __future__ import annotations` here.
+Loops that scatter into nodes run in one thread, with plain stores: sums do not depend on how many threads there are. Annotations are
+evaluated by Taichi: no `from __future__ import annotations` here.
 """
 # pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
 
@@ -67,26 +67,27 @@ def kernels(law: Law | Slender) -> SimpleNamespace:
     @ti.kernel
     def slope(
         x: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real, F0: matrices,
-        G: matrices, force: vectors,
-    ) -> real:  # fmt: skip
-        """The energy; its derivative is added to `force`."""
-        total = real(0.0)
-        ti.loop_config(serialize=True)
+        G: matrices, psi: table, stress: matrices, force: vectors,
+    ):  # fmt: skip
+        """The energy V psi of every point and its derivative V P, which is added to `force`."""
         for e in range(element.shape[0]):
             for q in range(volume.shape[1]):
                 F = gradient(x, element, grad, e, q)
                 U, s, V = signed_svd(F)
                 vmu, vlam = volume[e, q] * mu[e], bulk[e, q] * lam[e]
-                psi, g = density.slope(s, vmu, vlam)
+                value, g = density.slope(s, vmu, vlam)
                 P = stretch(U, g, V)
                 if beta != 0:
                     D = F - F0[e, q]
                     damped = beta * viscous(G[e, q], D, vmu, vlam)
-                    psi += 0.5 * (damped * D).sum()
+                    value += 0.5 * (damped * D).sum()
                     P += damped
-                total += psi
-                scatter(force, P, element, grad, e, q)
-        return total
+                psi[e, q] = value
+                stress[e, q] = P
+        ti.loop_config(serialize=True)
+        for e in range(element.shape[0]):
+            for q in range(volume.shape[1]):
+                scatter(force, stress[e, q], element, grad, e, q)
 
     @ti.func
     def clamp(H: mat3):
@@ -103,7 +104,6 @@ def kernels(law: Law | Slender) -> SimpleNamespace:
         project: int, out: tensors,
     ):  # fmt: skip
         """V dP/dF of every point, (E, Q, 9, 9); with `project` each without its negative eigenvalues."""
-        ti.loop_config(serialize=True)
         for e in range(element.shape[0]):
             for q in range(volume.shape[1]):
                 F = gradient(x, element, grad, e, q)
@@ -156,13 +156,12 @@ def kernels(law: Law | Slender) -> SimpleNamespace:
     @ti.kernel
     def pullback(
         x: vectors, z: vectors, element: index, grad: points, volume: table, bulk: table, mu: scalars, lam: scalars, beta: real,
-        moving: int, F0: matrices, G: matrices, d_mu: scalars, d_lam: scalars, d_F0: vectors, d_G: vectors,
-    ) -> real:  # fmt: skip
-        """Derivatives of z . (derivative of the energy by x), added up: by mu, lam, the nodes that give F0 and G; returns that by beta.
+        moving: int, F0: matrices, G: matrices, by_F0: matrices, by_G: matrices, d_mu: scalars, d_lam: scalars, d_beta: scalars,
+        d_F0: vectors, d_G: vectors,
+    ):  # fmt: skip
+        """Derivatives of z . (derivative of the energy by x), added up: by mu, lam and beta of each element, the nodes that give F0 and G.
 
-        With `moving` 0 there is no step, and F0 and G are not read."""
-        by_beta = real(0.0)
-        ti.loop_config(serialize=True)
+        With `moving` 0 there is no step: F0, G and what belongs to them are not touched. by_F0, by_G are room for each point's share."""
         for e in range(element.shape[0]):
             for q in range(volume.shape[1]):
                 F, Z = gradient(x, element, grad, e, q), gradient(z, element, grad, e, q)
@@ -176,13 +175,17 @@ def kernels(law: Law | Slender) -> SimpleNamespace:
                     D = F - F0[e, q]
                     strain, along, C = sym(G[e, q].transpose() @ D), sym(G[e, q].transpose() @ Z), density.growth(G[e, q])
                     grown, growing = (C * D).sum(), (C * Z).sum()
-                    by_beta += (viscous(G[e, q], D, vmu, vlam) * Z).sum()
+                    d_beta[e] += (viscous(G[e, q], D, vmu, vlam) * Z).sum()
                     d_mu[e] += volume[e, q] * beta * twice * (strain * along).sum()
                     d_lam[e] += bulk[e, q] * beta * grown * growing
-                    scatter(d_F0, -beta * viscous(G[e, q], Z, vmu, vlam), element, grad, e, q)
-                    by_G = twice * vmu * (D @ along + Z @ strain)
-                    by_G += vlam * (growing * density.mixed(G[e, q], D) + grown * density.mixed(G[e, q], Z))
-                    scatter(d_G, beta * by_G, element, grad, e, q)
-        return by_beta
+                    by_F0[e, q] = -beta * viscous(G[e, q], Z, vmu, vlam)
+                    turned = twice * vmu * (D @ along + Z @ strain)
+                    by_G[e, q] = beta * (turned + vlam * (growing * density.mixed(G[e, q], D) + grown * density.mixed(G[e, q], Z)))
+        if moving == 1:
+            ti.loop_config(serialize=True)
+            for e in range(element.shape[0]):
+                for q in range(volume.shape[1]):
+                    scatter(d_F0, by_F0[e, q], element, grad, e, q)
+                    scatter(d_G, by_G[e, q], element, grad, e, q)
 
     return SimpleNamespace(slope=slope, blocks=blocks, product=product, pullback=pullback)

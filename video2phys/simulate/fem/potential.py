@@ -15,6 +15,7 @@ import numpy as np
 from video2phys.simulate.fem.air import Air
 from video2phys.simulate.fem.contact import Plane
 from video2phys.simulate.fem.elements import EPS, Energy, Rate
+from video2phys.simulate.fem.factor import assemble
 from video2phys.simulate.fem.scene import Params, Scene, node_mass
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ class Potential:
 
     def matrix(self, blocks: Blocks) -> csc_matrix:
         """The second derivative as a sparse matrix over the free nodes, coordinates of a node side by side."""
-        from scipy.sparse import csc_matrix
-
         scene = self.body.scene
         pieces = [(e.index, e.local(b)) for e, b in zip(self.body.energies, blocks.energies, strict=True)]
         pieces += [(a.facets.index, a.local(b)) for a, b in zip(self.air, blocks.air, strict=True)]
@@ -121,15 +120,4 @@ class Potential:
         pieces.append((np.arange(len(scene.node))[:, None], inertia))
         if blocks.plane is not None:
             pieces.append((scene.touching[:, None], blocks.plane))
-        rows, columns, values = [], [], []
-        for index, local in pieces:
-            dof = (3 * index[:, :, None] + np.arange(3)).reshape(len(index), -1)
-            rows.append(np.broadcast_to(dof[:, :, None], local.shape).ravel())
-            columns.append(np.broadcast_to(dof[:, None], local.shape).ravel())
-            values.append(local.ravel())
-        number = np.full(3 * len(scene.node), -1)
-        free = (3 * scene.free[:, None] + np.arange(3)).ravel()
-        number[free] = np.arange(len(free))
-        i, j, v = number[np.concatenate(rows)], number[np.concatenate(columns)], np.concatenate(values)
-        inside = (i >= 0) & (j >= 0)
-        return csc_matrix((v[inside], (i[inside], j[inside])), shape=(len(free), len(free)))
+        return assemble(pieces, ~scene.clamped, 3)

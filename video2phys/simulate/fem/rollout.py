@@ -21,9 +21,10 @@ from video2phys.errors import BadInput, guess
 from video2phys.simulate.fem.air import Air
 from video2phys.simulate.fem.contact import Plane
 from video2phys.simulate.fem.elements import Rate
+from video2phys.simulate.fem.factor import Factor
 from video2phys.simulate.fem.potential import Body, Potential
 from video2phys.simulate.fem.scene import Params, Scene, State
-from video2phys.simulate.fem.solver import Factor, Solution, Solver, Status, minimise
+from video2phys.simulate.fem.solver import Solution, Solver, Status, minimise
 from video2phys.types import check
 
 Integrator = Literal["midpoint", "euler"]
@@ -105,6 +106,7 @@ class Record:
     stage: Stage
     before: State
     x: np.ndarray  # [m] (V, 3) the stage that was solved for
+    factor: Factor | None  # that it was solved with
 
 
 def rollout(
@@ -151,13 +153,14 @@ def march(
         if solver.method == "projective" and stage.length not in factors:
             factors[stage.length] = stage.factor(now_body)  # others of the same length begin from it, too: it need not be exact
         now = frames[-1]
+        factor = factors.get(stage.length)
         for _ in range(steps):
-            after, solution = stage.advance(now_body, now, factors.get(stage.length), solver)
+            after, solution = stage.advance(now_body, now, factor, solver)
             iterations, fallbacks, status = iterations + solution.iterations, fallbacks + solution.fell_back, solution.status
             if status is not Status.CONVERGED:
                 break
             if tape is not None:
-                tape.append(Record(now_body, stage, now, solution.position))
+                tape.append(Record(now_body, stage, now, solution.position, factor))
             now = after
         if status is not Status.CONVERGED:
             break

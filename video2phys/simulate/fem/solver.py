@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from video2phys.simulate.fem.potential import Blocks, Body, Potential
+from video2phys.simulate.fem.factor import Factor, Solve
+from video2phys.simulate.fem.potential import Blocks, Potential
 
 ARMIJO = 1e-4
 SHIFT = 1e-12  # of the diagonal in Newton's method: slack threads resist in some directions only
@@ -48,42 +49,12 @@ class Solution:
     fell_back: bool  # Newton's method finished what L-BFGS began
 
 
-class Factor:
-    """Cholesky factor of M (c + drag) + the constant matrix of each energy over the free nodes: one scalar matrix for all three axes.
-
-    For laws of stretch that is sum V w (1 + viscous) grad N grad N^T, w an upper bound of their curvature near rest.
-    """
-
-    def __init__(self, body: Body, *, inertia: float, drag: float, viscous: float) -> None:
-        from cholespy import CholeskySolverD, MatrixType
-        from scipy.sparse import coo_matrix
-
-        free, every = body.scene.free, np.arange(len(body.mass))
-        rows, columns, values = [every], [every], [body.mass * (inertia + drag)]
-        for energy, moduli in zip(body.energies, body.moduli, strict=True):
-            local = energy.laplacian(moduli, viscous)
-            rows.append(np.broadcast_to(energy.index[:, :, None], local.shape).ravel())
-            columns.append(np.broadcast_to(energy.index[:, None], local.shape).ravel())
-            values.append(local.ravel())
-        triplets = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-        A = coo_matrix(triplets, shape=(len(every),) * 2).tocsr()[free][:, free].tocoo()
-        self._free = free
-        self._solver = CholeskySolverD(len(free), A.row.astype(np.int32), A.col.astype(np.int32), A.data, MatrixType.COO)
-
-    def solve(self, b: np.ndarray) -> np.ndarray:
-        """A^-1 b for b (V, 3); rows of clamped nodes count as zero."""
-        right, x, out = np.ascontiguousarray(b[self._free]), np.empty((len(self._free), 3)), np.zeros_like(b)
-        self._solver.solve(right, x)
-        out[self._free] = x
-        return out
-
-
 def minimise(potential: Potential, x: np.ndarray, factor: Factor | None, solver: Solver, scale: float) -> Solution:
     """Find the minimum from x. `scale` [N] is the norm of the acting forces; `factor` may be None for Newton's method."""
     goal = solver.absolute + solver.relative * scale
     count = 0
     if solver.method == "projective" and factor is not None:
-        x, status, count = _descend(potential, x, goal, solver.iterations, _lbfgs(factor, solver.history))
+        x, status, count = _descend(potential, x, goal, solver.iterations, _lbfgs(factor.at(x), solver.history))
         if status is not Status.NOT_CONVERGED:
             return Solution(x, status, count, False)
 
@@ -118,36 +89,36 @@ def direct(potential: Potential, blocks: Blocks, b: np.ndarray, *, shift: float 
     return z
 
 
-def conjugate_gradients(potential: Potential, blocks: Blocks, b: np.ndarray, factor: Factor, solver: Solver) -> tuple[np.ndarray, bool]:
-    """Solve (second derivative) z = b with the constant factor as preconditioner; also says whether that succeeded.
+def conjugate_gradients(potential: Potential, blocks: Blocks, b: np.ndarray, precondition: Solve, solver: Solver) -> np.ndarray | None:
+    """Solve (second derivative) z = b, preconditioned by the constant matrix; None where that does not converge.
 
     The Krylov form of z <- A^-1 (b + (A - H) z): it gains as much in every iteration and contracts wherever H is positive definite.
     """
     held = potential.body.scene.clamped
     b = np.where(held[:, None], 0.0, b)
     z, r = np.zeros_like(b), b
-    p = s = factor.solve(r)
+    p = s = precondition(r)
     rs, goal = float((r * s).sum()), solver.relative * np.linalg.norm(b) + 1e-300
     for _ in range(solver.iterations):
         if np.linalg.norm(r) <= goal:
-            return z, True
+            return z
         Hp = potential.product(blocks, p)
         Hp[held] = 0.0
         curvature = float((p * Hp).sum())
         if not curvature > 0:
-            return z, False
+            return None
         z, r = z + rs / curvature * p, r - rs / curvature * Hp
-        s = factor.solve(r)
+        s = precondition(r)
         rs, last = float((r * s).sum()), rs
         p = s + rs / last * p
-    return z, bool(np.linalg.norm(r) <= goal)
+    return z if np.linalg.norm(r) <= goal else None
 
 
 Direction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _lbfgs(factor: Factor, history: int) -> Direction:
-    """The two-loop recursion of L-BFGS (Nocedal & Wright 2006, algorithm 7.4) with the factor as initial Hessian."""
+def _lbfgs(solve: Solve, history: int) -> Direction:
+    """The two-loop recursion of L-BFGS (Nocedal & Wright 2006, algorithm 7.4) with `solve` as the inverse of the initial Hessian."""
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
     last: list[np.ndarray] = []
 
@@ -162,7 +133,7 @@ def _lbfgs(factor: Factor, history: int) -> Direction:
         for s, y, rho in reversed(pairs):
             alphas.append(rho * float(np.vdot(s, q)))
             q -= alphas[-1] * y
-        q = factor.solve(q)
+        q = solve(q)
         for (s, y, rho), alpha in zip(pairs, reversed(alphas), strict=True):
             q += (alpha - rho * float(np.vdot(y, q))) * s
         return -q
