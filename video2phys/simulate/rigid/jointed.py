@@ -45,7 +45,7 @@ def build(
     for a, b in links:
         if not (0 <= a < len(hinges) and WORLD <= b < len(hinges) and a != b):
             raise BadInput(f"no link can join {a} to {b}", fix="Join a body to another body or to WORLD.")
-    return Scene(tuple(hinges), links, len(tethers), largest_dt)
+    return Scene(tuple(hinges), links, len(springs), largest_dt)
 
 
 def params(scene: Scene, batch: int = 1, **values: float | np.ndarray | Tensor) -> Params:
@@ -136,8 +136,7 @@ def energy(params: Params, scene: Scene, state: State) -> Tensor:
     kinetic = 0.5 * (params.mass * (state.velocity**2).sum(-1) + params.inertia * state.spin**2).sum(-1)
     height = (params.mass * (state.position * params.gravity[:, None]).sum(-1)).sum(-1)
     longer = dynamics.links(params, dynamics.mechanism(params, scene), state)[0] - params.rest
-    springs = len(scene.links) - scene.tethers
-    longer = torch.cat([longer[:, :springs], longer[:, springs:].clamp(min=0)], -1)
+    longer = torch.cat([longer[:, : scene.springs], longer[:, scene.springs :].clamp(min=0)], -1)
     return kinetic - height + 0.5 * (params.stiffness * longer**2).sum(-1)
 
 

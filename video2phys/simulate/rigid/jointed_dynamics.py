@@ -111,20 +111,18 @@ def links(params: Params, mechanism: Mechanism, at: Motion | State) -> tuple[Ten
     return length, (((second - first) @ at.velocity + swing) * along).sum(-1), along, near, far
 
 
-def tension(params: Params, scene: Scene, length: Tensor, rate: Tensor) -> Tensor:
-    """Pull of each link (B, S): k e + c e' for a spring; max(k e + c (e / rest) e', 0) for a tether while it is stretched.
+def tension(longer: Tensor, rate: Tensor, stiffness: Tensor, rest: Tensor, damping: Tensor, springs: int) -> Tensor:
+    """Pull of each link (B, S): k e + c e' for the first `springs`; max(k e + c (e / rest) e', 0) for a tether while it is stretched.
 
     A tether's damper grows with its strain (as Hunt and Crossley 1975 have it for impacts), so that the pull has no jump where
     the tether tightens, and the derivative of the motion is the integral of the derivative.
     """
-    longer = length - params.rest
-    pull = params.stiffness * longer
-    springs = len(scene.links) - scene.tethers
-    spring = pull + params.damping * rate
-    if not scene.tethers:
+    pull = stiffness * longer
+    spring = pull + damping * rate
+    if springs == longer.shape[1]:
         return spring
-    strain = longer[:, springs:] / params.rest[:, springs:]
-    taut = (pull[:, springs:] + params.damping[:, springs:] * strain * rate[:, springs:]).clamp(min=0)
+    strain = longer[:, springs:] / rest[:, springs:]
+    taut = (pull[:, springs:] + damping[:, springs:] * strain * rate[:, springs:]).clamp(min=0)
     return torch.cat([spring[:, :springs], torch.where(strain > 0, taut, 0.0)], -1)
 
 
@@ -135,7 +133,7 @@ def _forces(params: Params, scene: Scene, mechanism: Mechanism, at: Motion) -> t
     torque = -(params.bearing * (at.spin @ mechanism.hinged.T)) @ mechanism.hinged
     if scene.links:
         length, rate, along, near, far = links(params, mechanism, at)
-        pull = tension(params, scene, length, rate)[..., None] * along
+        pull = tension(length - params.rest, rate, params.stiffness, params.rest, params.damping, scene.springs)[..., None] * along
         force = force + (mechanism.first - mechanism.second).T @ pull
         torque = torque + (quarter(near) * pull).sum(-1) @ mechanism.first - (quarter(far) * pull).sum(-1) @ mechanism.second
     return force, torque

@@ -15,7 +15,7 @@ class Scene:
 
     hinges: tuple[int | None, ...]  # per body: the earlier body it hangs from, WORLD, or None for a free one
     links: tuple[tuple[int, int], ...]  # springs, then tethers, each from a body to a body or WORLD
-    tethers: int  # how many of the links are tethers
+    springs: int  # how many of the links are springs
     largest_dt: float  # [s] longest step
 
     @property
