@@ -140,12 +140,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the rows; rows of other captures in it are kept")
     parser.add_argument("--markdown", type=Path, help="document to write the tables into")
     args = parser.parse_args()
-    there = list(SUITES[args.suite].scenes()) if args.suite else [name_of(c) for c in captures(args.data)]
+    filmed = {} if args.suite else {name_of(c): c for c in captures(args.data)}
+    there = list(SUITES[args.suite].scenes()) if args.suite else list(filmed)
     chosen = [name for name in there if args.only in (None, name, name.split("/")[-1])]
     if not chosen:
         parser.error(f"no capture {args.only or ''} in {args.suite or args.data}; there are: {', '.join(there)}")
     new: dict[str, list[Row]] = {}
-    for capture in made_anew(args.suite, chosen, args.runs) if args.suite else (c for c in captures(args.data) if name_of(c) in chosen):
+    for capture in made_anew(args.suite, chosen, args.runs) if args.suite else (filmed[name] for name in chosen):
         new[name_of(capture)] = finite(rows(capture, args.runs, args.long))
         for row in new[name_of(capture)]:
             print(line(row), flush=True)

@@ -17,6 +17,8 @@ import numpy as np
 from video2phys.errors import BadInput
 
 LengthUnit = Literal["m", "px"]
+FLOWS = ("plasticine", "granular", "fluid", "viscoplastic")
+MODELS = ("rigid", "elastic", *FLOWS)  # what `model:` in capture.yaml may name
 
 
 def check(owner: object, **shapes: tuple[str | int, ...]) -> None:

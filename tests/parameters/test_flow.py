@@ -11,7 +11,7 @@ from video2phys.errors import BadInput
 from video2phys.parameters.elastic.carve import Matter
 from video2phys.parameters.elastic.start import Start
 from video2phys.parameters.flow.choice import Candidate, candidates, chosen_first, told
-from video2phys.parameters.flow.fit import Make, opening, refine, residuals, search
+from video2phys.parameters.flow.fit import Make, refine, residuals, scan, search
 from video2phys.parameters.flow.identify import above
 from video2phys.parameters.flow.laws import CANDIDATES, MACH, MATERIALS, Scales, stiffness
 from video2phys.parameters.flow.motion import Motion, motion
@@ -117,8 +117,8 @@ def test_a_frame_counts_once_however_many_points_see_it(tmp_path: Path, material
     target = seen(tmp_path, "fluid", {"viscosity": 5.0, "friction": 0.4})
     twice = Outlines(np.concatenate([target.point] * 2, 2), np.concatenate([target.distance] * 2, 2), target.cameras)
     model = thrown(material, 0.012, 200)
-    space, starts, _ = opening(model)
-    one, two = (residuals(model, t, space, TIME)(starts[:1]) for t in (target, twice))
+    begun = scan(model, target, TIME)
+    one, two = (residuals(model, t, begun.space, TIME)(begun.starts[:1]) for t in (target, twice))
     assert one.shape == (1, target.distance.size) and np.isfinite(one).all() and (one**2).sum() > 0
     assert (two**2).sum() == pytest.approx((one**2).sum())
 
@@ -129,7 +129,7 @@ def test_viscosity_from_the_outlines_of_a_finer_simulation(tmp_path: Path):
     def make(count: int) -> Motion:
         return thrown("fluid", 0.009, count)
 
-    fit = refine(make, target, TIME, SMALL, search(make(SMALL.coarse_particles), target, TIME, silent), silent)
+    fit = refine(make, target, TIME, SMALL, search(scan(make(SMALL.coarse_particles), target, TIME), target, TIME, silent), silent)
     assert abs(np.log10(fit.values["viscosity"][0] / 5.0)) < 0.3
     low, high = fit.profiles["viscosity"]
     assert low < 5.0 < high

@@ -9,9 +9,9 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from video2phys.errors import BadInput, guess
+from video2phys.types import MODELS
 
 NAMES = ("capture.yaml", "capture.yml")
-MODELS = ("rigid", "elastic", "plasticine", "granular", "fluid", "viscoplastic")
 
 
 def _no_bool(value: Any) -> Any:

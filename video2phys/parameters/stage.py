@@ -10,10 +10,8 @@ from video2phys.context import Context
 from video2phys.errors import BadInput
 from video2phys.parameters.settings import Settings
 from video2phys.progress import part
-from video2phys.types import Frames, Gaussians, Parameters, StateTrack
+from video2phys.types import FLOWS, MODELS, Frames, Gaussians, Parameters, StateTrack
 
-FLOWS = ("plasticine", "granular", "fluid", "viscoplastic")
-MODELS = ("rigid", "elastic", *FLOWS)
 UNKNOWN = ""  # one of the models that deform; the outlines tell which
 STRAIN = 0.02  # a stretch below this is within what outlines and photographs of a rigid body give
 CLEARLY = 3.0  # standard deviations

@@ -47,6 +47,7 @@ def multistart(
     starts: Sequence[np.ndarray] | np.ndarray,
     *,
     keep: int = 3,
+    costs: np.ndarray | None = None,
     group: Sequence[int] | np.ndarray | None = None,
     fit: Callable[..., Estimate] = levenberg,
     progress: Progress = silent,
@@ -54,11 +55,12 @@ def multistart(
 ) -> Starts:
     """Evaluate all starts (S, P) physical in one batch, refine the `keep` best ones, return the best. `options` go to the fit.
 
-    With labels `group` (S,) at most one start of each group is refined: the cost of a start says little of the valley it leads to.
+    `costs` (S,) |r|^2 of the starts are evaluated where they are not known. With labels `group` (S,) at most one start of each group is
+    refined: the cost of a start says little of the valley it leads to.
     """
     points = np.asarray(starts, float).reshape(-1, len(space))
     u = np.clip(space.to_internal(points), space.lower, space.upper)
-    first = (evaluate(residuals, space, u) ** 2).sum(-1)
+    first = (evaluate(residuals, space, u) ** 2).sum(-1) if costs is None else costs
     order = np.argsort(np.where(np.isfinite(first), first, np.inf))
     if group is not None:
         order = order[np.sort(np.unique(np.asarray(group)[order], return_index=True)[1])]

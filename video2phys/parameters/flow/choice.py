@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from video2phys.parameters.flow.fit import SIGMA, Make, opening, residuals, resume, search
+from video2phys.parameters.flow.fit import SIGMA, Make, residuals, resume, scan, search
 from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS
 from video2phys.parameters.flow.outline import Outlines
 from video2phys.parameters.flow.settings import FlowSettings
@@ -37,14 +37,10 @@ def candidates(
     make: Mapping[str, Make], seen: Outlines, time: np.ndarray, train: int, settings: FlowSettings, progress: Progress
 ) -> list[Candidate]:
     """The materials of `make` that are not hopeless, best first. The first `train` of the frames at `time` (T,) are fitted."""
-    coarse, scanned = {name: made(settings.coarse_particles) for name, made in make.items()}, {}
-    for name, motion in coarse.items():
-        space, starts, _ = opening(motion)
-        squares = (residuals(motion, seen, space, time[:train])(starts) ** 2).sum(-1)
-        scanned[name] = float(np.sqrt(np.nanmin(squares))) if np.isfinite(squares).any() else np.inf
-    promising = _near(scanned)
+    scans = {name: scan(made(settings.coarse_particles), seen, time[:train]) for name, made in make.items()}
+    promising = _near({name: float(np.sqrt(np.nan_to_num(s.cost, nan=np.inf).min())) for name, s in scans.items()})
     begun = {
-        name: search(coarse[name], seen, time[:train], part(part(progress, 0, 2), k, len(promising)), keep=KEPT, steps=FEW)
+        name: search(scans[name], seen, time[:train], part(part(progress, 0, 2), k, len(promising)), keep=KEPT, steps=FEW)
         for k, name in enumerate(promising)
     }
     promising = _near({name: float(found.best.cost) ** 0.5 for name, (_, _, found) in begun.items()})

@@ -89,24 +89,36 @@ def residuals(motion: Motion, seen: Outlines, space: Space, time: np.ndarray) ->
     return of
 
 
-def opening(motion: Motion) -> tuple[Space, np.ndarray, np.ndarray]:
-    """The unknowns of a motion, the starts (S, P) of its scan, and which constants of the material (S,) each of them has."""
+@dataclass(frozen=True)
+class Scan:
+    """Where the fits of a motion may begin."""
+
+    motion: Motion
+    space: Space
+    starts: np.ndarray  # (S, P) physical
+    group: np.ndarray  # (S,) which constants of the material each has
+    cost: np.ndarray  # (S,) squares that it leaves, not finite where the simulation failed
+
+
+def scan(motion: Motion, seen: Outlines, time: np.ndarray) -> Scan:
+    """All constants that the material's own scan names, with several frictions where there is a plane."""
     material = MATERIALS[motion.material]
     space = unknowns(material, motion)
-    scan = material.scan(motion.scales)
+    constants = material.scan(motion.scales)
     frictions = FRICTIONS if motion.plane is not None else FRICTIONS[:1]
-    starts = np.tile([f.start for f in space.free], (len(scan) * len(frictions), 1))
-    starts[:, : scan.shape[1]] = np.tile(scan, (len(frictions), 1))
+    starts = np.tile([f.start for f in space.free], (len(constants) * len(frictions), 1))
+    starts[:, : constants.shape[1]] = np.tile(constants, (len(frictions), 1))
     if motion.plane is not None:
-        starts[:, space.names.index("friction")] = np.repeat(frictions, len(scan))
-    return space, starts, np.tile(np.arange(len(scan)), len(frictions))
+        starts[:, space.names.index("friction")] = np.repeat(frictions, len(constants))
+    cost = (residuals(motion, seen, space, time)(starts) ** 2).sum(-1)
+    return Scan(motion, space, starts, np.tile(np.arange(len(constants)), len(frictions)), cost)
 
 
-def search(motion: Motion, seen: Outlines, time: np.ndarray, progress: Progress, keep: int = KEPT, steps: int = SHORT) -> Searched:
+def search(begun: Scan, seen: Outlines, time: np.ndarray, progress: Progress, keep: int = KEPT, steps: int = SHORT) -> Searched:
     """The `keep` best starts of a motion of the coarse body, refined in `steps`."""
-    space, starts, group = opening(motion)
-    found = multistart(residuals(motion, seen, space, time), space, starts, keep=keep, group=group, progress=progress, max_steps=steps,
-                       tolerance=1e-2, probe=False)  # fmt: skip
+    motion, space = begun.motion, begun.space
+    found = multistart(residuals(motion, seen, space, time), space, begun.starts, keep=keep, costs=begun.cost, group=begun.group,
+                       progress=progress, max_steps=steps, tolerance=1e-2, probe=False)  # fmt: skip
     return motion, space, found
 
 

@@ -12,7 +12,7 @@ from video2phys.parameters.elastic.carve import Matter, carved
 from video2phys.parameters.elastic.fit import LEAST_FRAMES
 from video2phys.parameters.elastic.start import Start
 from video2phys.parameters.flow.choice import Candidate, candidates
-from video2phys.parameters.flow.fit import Make, refine, search
+from video2phys.parameters.flow.fit import Make, refine, scan, search
 from video2phys.parameters.flow.laws import CANDIDATES, MATERIALS, Scales
 from video2phys.parameters.flow.motion import motion
 from video2phys.parameters.flow.outline import Outlines, outlines
@@ -108,6 +108,6 @@ def rank(p: Problem, settings: FlowSettings, progress: Progress) -> list[Candida
 def identify(p: Problem, material: str, settings: FlowSettings, progress: Progress) -> Parameters:
     """Fit a material."""
     make, time = p.make[material], p.time[: p.train]
-    searched = search(make(settings.coarse_particles), p.seen, time, part(progress, 0, 2))
+    searched = search(scan(make(settings.coarse_particles), p.seen, time), p.seen, time, part(progress, 0, 2))
     fit = refine(make, p.seen, time, settings, searched, part(progress, 1, 2))
     return result(p.frames, p.body, p.seen, fit, p.time, p.density, p.split, p.notes, p.warnings)

@@ -50,9 +50,7 @@ class Lattice:
     @cached_property
     def offset(self) -> np.ndarray:
         """(27,) int32 from a particle's first node to all of its nodes."""
-        a, b = self.stride
-        steps = np.arange(3)
-        return (steps[:, None, None] * a + steps[:, None] * b + steps).ravel().astype(np.int32)
+        return neighbours(self.stride)
 
     @cached_property
     def touch_shares(self) -> csr_matrix:
@@ -60,12 +58,17 @@ class Lattice:
         return products(self.touch_first, self.stride, len(self.node), self.touch_weight)
 
 
+def neighbours(stride: np.ndarray) -> np.ndarray:
+    """(27,) int32 from the first node of a point to all the nodes that carry it; `stride` (2,) as in Lattice."""
+    steps = np.arange(3)
+    return (steps[:, None, None] * stride[0] + steps[:, None] * stride[1] + steps).ravel().astype(np.int32)
+
+
 def products(first: np.ndarray, stride: np.ndarray, nodes: int, factor: np.ndarray) -> csr_matrix:
     """Sparse (N, nodes): the products of `factor` (N, 3, 3), three nodes in a row by axis, over the 27 nodes of each particle."""
     from scipy.sparse import csr_matrix
 
-    steps = np.arange(3)
-    index = first[:, None, None, None] + (steps[:, None, None] * stride[0] + steps[:, None] * stride[1] + steps)
+    index = first[:, None] + neighbours(stride)
     values = np.einsum("ni,nj,nk->nijk", *np.moveaxis(factor, 1, 0))
     return csr_matrix((values.ravel(), (np.repeat(np.arange(len(first)), 27), index.ravel())), shape=(len(first), nodes))
 
