@@ -67,7 +67,7 @@ class Enclosed:
     def local(self, blocks: np.ndarray) -> np.ndarray:
         return blocks
 
-    def constant(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
+    def constant(self, moduli: np.ndarray, viscous: float, rest: bool) -> np.ndarray:
         return np.zeros((len(self.index), 3, 3))
 
     def pullback(self, x: np.ndarray, z: np.ndarray, moduli: np.ndarray, rate: Rate) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:

@@ -55,8 +55,9 @@ class Energy(Protocol):
         """The second derivative by the coordinates of each element's nodes (E, 3 n, 3 n)."""
         ...
 
-    def constant(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
-        """For projective dynamics: the second derivative at rest (E, 3 n, 3 n), or a bound of it for each axis (E, n, n)."""
+    def constant(self, moduli: np.ndarray, viscous: float, rest: bool) -> np.ndarray:
+        """For projective dynamics: a bound of the second derivative for each axis (E, n, n); with `rest` of solids their second derivative
+        at rest (E, 3 n, 3 n)."""
         ...
 
     def pullback(self, x: np.ndarray, z: np.ndarray, moduli: np.ndarray, rate: Rate) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
@@ -112,10 +113,10 @@ class Elements:
         mu, lam = moduli[:, :, None] * self.volume
         return mu + np.maximum(-lam, 0.0) if self.law == "norm" else 2 * mu + lam
 
-    def constant(self, moduli: np.ndarray, viscous: float) -> np.ndarray:
-        """Of solids mu (g_a . g_b 1 + g_b (x) g_a) + lam g_a (x) g_b, the laws' common linear elasticity."""
+    def constant(self, moduli: np.ndarray, viscous: float, rest: bool) -> np.ndarray:
+        """At rest mu (g_a . g_b 1 + g_b (x) g_a) + lam g_a (x) g_b, the laws' common linear elasticity."""
         g, more, n = self.gradient, 1 + viscous * self.viscid, self.index.shape[1]
-        if self.law not in LAWS:
+        if self.law not in LAWS or not rest:
             return np.einsum("eq,eqax,eqbx->eab", self._weight(moduli) * more, g, g, optimize=True)
         mu, lam = moduli[:, :, None] * self.volume * more
         shear, bulk = (np.einsum("eqax,eqby->eaxby", w[:, :, None, None] * g, g, optimize=True) for w in (mu, lam))

@@ -3,7 +3,8 @@
 For the energy of solids that matrix is their linear elasticity at rest. A body that bends far turns almost as a rigid one in every
 place, and its second derivative K turns with it: K(x) ~ R K R^T with a rotation for each node (stiffness warping: Mueller et al. 2002,
 "Stable real-time deformations"). R K^-1 R^T, made where a step is expected to end, therefore leaves to iterations only what strain
-changes. Sheets and rods have no stiffness across at rest; they take an upper bound of it, one scalar matrix for all three axes.
+changes. Sheets and rods have no stiffness across at rest, and a body that meets a plane is pressed by a stiffness that is not in the
+factor: an upper bound serves them better, one scalar matrix for all three axes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Factor:
         from cholespy import CholeskySolverD, MatrixType
 
         every = np.arange(len(body.mass))[:, None]
-        constant = [(e.index, e.constant(m, viscous)) for e, m in zip(body.energies, body.moduli, strict=True)]
+        rest = body.scene.normal is None
+        constant = [(e.index, e.constant(m, viscous, rest)) for e, m in zip(body.energies, body.moduli, strict=True)]
         turning = [index for index, local in constant if local.shape[1] > index.shape[1]]
         self._axes = 3 if turning else 1
         pieces = [(every, (body.mass * (inertia + drag))[:, None, None]), *constant]

@@ -33,12 +33,12 @@ def stress(real_name: str, law: Elastic) -> SimpleNamespace:
 
     @ti.func
     def polar(F: mat3):
-        """Rotation of F = R S by Newton's iteration R <- (R + R^-T) / 2 (Higham 1986)."""
+        """Rotation of F = R S by Newton's iteration R <- (R + R^-T) / 2 (Higham 1986), which leaves half the square of its last step."""
         R = F
         for _ in range(12):
             step = 0.5 * (R.inverse().transpose() - R)
             R += step
-            if step.norm_sqr() < ti.static(1e-12 if real_name == "f32" else 1e-28):
+            if step.norm_sqr() < ti.static(1e-7 if real_name == "f32" else 1e-16):
                 break
         return R
 
