@@ -153,9 +153,12 @@ def functions() -> SimpleNamespace:
                 if c1 * c2 < 0:
                     m2_m1 = m2.cross(m1)
                     a1, a2 = n1.dot(m2_m1), n2.dot(m2_m1)
-                    if a1 * a2 < 0 and c1 * a2 > 0:  # the arcs cross, on the same half of the sphere
-                        p = get(corner, b, edges[g, 0], 0)
-                        n = d.cross(get(corner, b, edges[g, 1], 0) - p).normalized()
+                    p = get(corner, b, edges[g, 0], 0)
+                    h = get(corner, b, edges[g, 1], 0) - p
+                    n = d.cross(h)
+                    # the arcs cross, on the same half of the sphere; for parallel edges a face says as much
+                    if a1 * a2 < 0 and c1 * a2 > 0 and n.norm_sqr() > 1e-12 * d.norm_sqr() * h.norm_sqr():
+                        n = n.normalized()
                         if n.dot(a - get(body, b, i, MIDDLE)) < 0:
                             n = -n
                         if n.dot(p - a) > best.gap:
@@ -170,9 +173,9 @@ def functions() -> SimpleNamespace:
         best = apart(gap=far, normal=vec3(0.0), along=vec3(0.0), kind=BALL, one=0, two=0)
         if balls[j, 4] > 0:
             best = ball_on_ball(b, i, j, body, balls)
-        elif balls[i, 4] > 0 and far <= 0:
+        elif balls[i, 4] > 0 and far <= slack:
             best = ball_on_hull(b, i, j, body, balls, table, faces, edges, corner, side)
-        elif far <= 0:
+        elif far <= slack:
             best = over_faces(b, i, j, table, corner, side)
             other = over_faces(b, j, i, table, corner, side)
             if other.gap > best.gap + slack:
