@@ -3,8 +3,8 @@
 Free motion is that of spatial_kernel.py: parabolas, constant angular momentum, Runge-Kutta of order 4 for the quaternion. A
 step of length h goes from event to event:
 1. Impacts. Pairs with a point that touches and approaches collide: Newton's v_n' = -e v_n and Coulomb's |p_t| <= mu p_n at all
-   points of those pairs, by projected Gauss-Seidel (Jean and Moreau 1992). Pairs that only touch wait for the next round, so
-   that a row of balls hands a blow on. Newton's law with friction can create energy (Kane 1984): impulses are then blended
+   points of those pairs, by projected Gauss-Seidel (Jean and Moreau 1992). Elastic pairs that only touch wait for the next
+   round, so that a row of balls hands a blow on; those without restitution join at once, so that a stack takes it. Newton's law with friction can create energy (Kane 1984): impulses are then blended
    with those of e = 0, which cannot, up to the largest share that keeps the energy.
 2. Contact. Forces, constant until the next event, keep the points that touch from approaching at its end, within Coulomb's cone.
 3. The bodies advance to the first impact of a pair, a root of its gap (regula falsi, Illinois), or of a further point of bodies
@@ -247,7 +247,7 @@ def kernels() -> SimpleNamespace:
         going, turn = count > 0, 0
         while going:
             start(b, 0.0, body)
-            going = False
+            going, fastest = False, 0.0
             for c in range(count):
                 if who[b, c, TOUCHES] == 1:
                     follow(b, c, 0.0, body, balls, contact, who)
@@ -259,6 +259,7 @@ def kernels() -> SimpleNamespace:
                     if approach > 1e-7 * settle:
                         mark[b, who[b, c, PAIR]] = STRUCK
                         going = True
+                        fastest = ti.max(fastest, approach)
                     if approach > settle:
                         for half in ti.static(range(2)):
                             if who[b, c, FIRST + half] < hits.shape[2]:
@@ -267,6 +268,9 @@ def kernels() -> SimpleNamespace:
                 least = STRUCK
                 if turn == ROUNDS:
                     least, going = CLOSED, False
+                for c in range(count):
+                    if who[b, c, TOUCHES] == 1 and (fastest <= settle or shared(b, c, E, body, who) == 0):
+                        mark[b, who[b, c, PAIR]] = STRUCK
                 keep(b, body)  # nothing yet
                 before = kinetic(b, 0.0, body)
                 solve(b, count, least, body, contact, who, mark)
