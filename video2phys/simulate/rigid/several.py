@@ -127,7 +127,7 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
 
     Raises BadInput for times that do not ascend, for states of another number of bodies, and for bodies that overlap at the start.
     """
-    from video2phys.simulate.rigid.several_contact import CONTACT, CORNERS, POINTS
+    from video2phys.simulate.rigid.several_contact import CONTACT, CORNERS, POINTS, RING, TOUCHES
     from video2phys.simulate.rigid.several_kernel import kernels
 
     times = np.atleast_2d(np.asarray(times, float))
@@ -149,9 +149,9 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
     steps = substeps(np.maximum(np.diff(times), 1e-12), scene.largest_dt, most=1_000_000)
     kernels().roll(
         *_arrays_of(s), times, np.ascontiguousarray(steps), *(_batch(a, B) for a in (params.gravity, params.normal)),
-        np.maximum(_batch(params.offset, B), -1e12), scene.touch, scene.settle, body, *where, np.zeros((B, 2, CORNERS, 3)),
-        np.zeros((B, max(len(s.points), 1)), np.int32), np.zeros((B, most, CONTACT)), np.full((B, most, 6), -1, np.int32),
-        np.zeros((B, len(s.pairs)), np.int32), out, hits,
+        np.maximum(_batch(params.offset, B), -1e12), scene.touch, scene.settle, body, *where, np.zeros((B, 2 * CORNERS, RING)),
+        np.zeros((B, max(len(s.points), 1)), np.int32), np.zeros((B, most, CONTACT)), np.full((B, most, TOUCHES + 1), -1, np.int32),
+        np.zeros((B, len(s.pairs)), np.int32), np.zeros((B, len(s.pairs))), out, hits,
     )  # fmt: skip
     q = out[..., 3:7]
     R, tensor = rotation.matrix(q), _batch(params.inertia, B)

@@ -26,19 +26,23 @@ X_THEN, Q_THEN = 68, 71  # and its centre of mass and quaternion
 BODY = 75
 
 # What a row of `contact` (B, C, CONTACT) holds
-POINT, NORMAL, GAP, ALONG = 0, 3, 6, 7  # the normal points from the second body to the first; direction of the edge that a ball touches
-NORMAL_THEN, ARM1, ARM2, LEVER1, LEVER2 = 10, 13, 16, 19, 22  # arms carry velocities, levers impulses
-GOAL, PULSE, HOLD = 25, 28, 31  # velocity wanted; impulse; the impulse that held the bodies apart in the last step
-K_NORMAL, K_ACROSS = 34, 35
-CONTACT = 36
+POINT, NORMAL, GAP = 0, 3, 6  # the normal points from the second body to the first
+EDGE1, EDGE2 = 7, 10  # directions of the edges that meet there; EDGE2 is that which a ball touches, or zero
+NORMAL_THEN, ARM1, ARM2, LEVER1, LEVER2 = 13, 16, 19, 22, 25  # arms carry velocities, levers impulses
+GOAL, PULSE, HOLD = 28, 31, 34  # velocity wanted; impulse; the impulse that held the bodies apart in the last step
+K_NORMAL, K_ACROSS = 37, 38
+CONTACT = 39
 
-# and of `who` (B, C, 6): first body, second body, key of the contact, its pair, kind, whether it touches
-FIRST, SECOND, KEY, PAIR, KIND, TOUCHES = range(6)
-BALL, FACE1, FACE2, EDGES, CORNER, FLAT = range(6)  # kinds: of a ball with a face FLAT; corner of the first body on the plane
+# and of `who` (B, C, 7): first body, second body, key of the contact, its pair, kind, what its point rides on, whether it touches
+FIRST, SECOND, KEY, PAIR, KIND, RIDE, TOUCHES = range(7)
+BALL, FLAT, FACE1, FACE2, EDGES = range(5)  # who gives the normal: a ball's centre, a face under a ball, a face of either body, edges
+ON_FIRST, ON_SECOND, CROSSING = range(3)  # a corner of either body, or where two edges cross
 
 OPEN, CLOSED, STRUCK = 0, 1, 2  # what `mark` (B, N) says of a pair
 POINTS = 8  # contact points of a pair at most
-CORNERS = 128  # of a clipped face at most
+CORNERS, RING = 128, 11  # of a clipped face at most; columns that describe one
+CORNER_OF_G, CORNER_OF_F = 0, 1  # beside CROSSING
+FAR = 0.1  # of the radii of spheres about the bodies: farther apart, the gap of the spheres stands for theirs
 REACH = 0.01  # of a body's extent: corners of touching bodies this close count as points that may touch next
 
 
@@ -49,7 +53,7 @@ def functions() -> SimpleNamespace:
     real = ti.f64
     vec3, vec4, mat3 = ti.types.vector(3, real), ti.types.vector(4, real), ti.types.matrix(3, 3, real)
     flags, flags3 = ti.types.ndarray(dtype=ti.i32, ndim=2), ti.types.ndarray(dtype=ti.i32, ndim=3)
-    d2, d3, d4 = (ti.types.ndarray(dtype=real, ndim=n) for n in (2, 3, 4))
+    d2, d3 = ti.types.ndarray(dtype=real, ndim=2), ti.types.ndarray(dtype=real, ndim=3)
     apart = ti.types.struct(gap=real, normal=vec3, along=vec3, kind=ti.i32, one=ti.i32, two=ti.i32)
     matrix, turned = one_body().matrix, one_body().turned
 
@@ -141,8 +145,9 @@ def functions() -> SimpleNamespace:
         return best
 
     @ti.real_func
-    def over_edges(b: ti.i32, i: ti.i32, j: ti.i32, body: d3, table: flags, edges: flags, corner: d3, side: d3) -> apart:
-        best = apart(gap=-1e300, normal=vec3(0.0), along=vec3(0.0), kind=EDGES, one=0, two=0)
+    def over_edges(b: ti.i32, i: ti.i32, j: ti.i32, least: real, body: d3, table: flags, edges: flags, corner: d3, side: d3) -> apart:
+        """Largest separation along products of edges where it is over `least`: `one` the edge of i, `two` that of j."""
+        best = apart(gap=least, normal=vec3(0.0), along=vec3(0.0), kind=EDGES, one=0, two=0)
         for e in range(table[i, 4], table[i, 5]):
             a = get(corner, b, edges[e, 0], 0)
             d, n1, n2 = get(corner, b, edges[e, 1], 0) - a, get(side, b, edges[e, 2], 0), get(side, b, edges[e, 3], 0)
@@ -161,8 +166,14 @@ def functions() -> SimpleNamespace:
                         n = n.normalized()
                         if n.dot(a - get(body, b, i, MIDDLE)) < 0:
                             n = -n
-                        if n.dot(p - a) > best.gap:
-                            best.gap, best.normal, best.one, best.two = n.dot(p - a), -n, e, g
+                        if n.dot(p - a) > best.gap:  # arcs on nearly the same circle may only seem to cross: measure
+                            low, high = 1e300, -1e300
+                            for k in range(table[i, 0], table[i, 1]):
+                                high = ti.max(high, n.dot(get(corner, b, k, 0)))
+                            for k in range(table[j, 0], table[j, 1]):
+                                low = ti.min(low, n.dot(get(corner, b, k, 0)))
+                            if low - high > best.gap:
+                                best.gap, best.normal, best.one, best.two = low - high, -n, e, g
         return best
 
     @ti.real_func
@@ -173,15 +184,15 @@ def functions() -> SimpleNamespace:
         best = apart(gap=far, normal=vec3(0.0), along=vec3(0.0), kind=BALL, one=0, two=0)
         if balls[j, 4] > 0:
             best = ball_on_ball(b, i, j, body, balls)
-        elif balls[i, 4] > 0 and far <= slack:
+        elif balls[i, 4] > 0 and far <= FAR * (balls[i, 3] + balls[j, 3]):
             best = ball_on_hull(b, i, j, body, balls, table, faces, edges, corner, side)
-        elif far <= slack:
+        elif far <= FAR * (balls[i, 3] + balls[j, 3]):
             best = over_faces(b, i, j, table, corner, side)
             other = over_faces(b, j, i, table, corner, side)
             if other.gap > best.gap + slack:
                 best = other
                 best.kind, best.normal = FACE2, -other.normal
-            other = over_edges(b, i, j, body, table, edges, corner, side)
+            other = over_edges(b, i, j, best.gap + slack, body, table, edges, corner, side)
             if other.gap > best.gap + slack:
                 best = other
         return best
@@ -199,52 +210,66 @@ def functions() -> SimpleNamespace:
         return found
 
     @ti.real_func
-    def clip(b: ti.i32, f: ti.i32, g: ti.i32, faces: flags, corner: d3, side: d3, ring: d4) -> ti.i32:
-        """Face g cut by the sides of face f (Sutherland and Hodgman 1974), into ring[b, 0]; the number of corners."""
+    def clip(b: ti.i32, f: ti.i32, g: ti.i32, faces: flags, corner: d3, side: d3, ring: d3) -> ti.i32:
+        """Face g cut by the sides of face f (Sutherland and Hodgman 1974), into the first half of ring[b]; the number of corners.
+
+        Columns of ring: point (3), what it is (a corner of g, a CROSSING, a corner of f), whether the side that follows is of
+        f, and for a crossing the directions of the sides of f and of g (3 + 3).
+        """
         count, n = faces[g, 0], get(side, b, f, 0)
         for k in range(count):
-            for r in ti.static(range(3)):
-                ring[b, 0, k, r] = corner[b, faces[g, 1 + k], r]
+            put(ring, b, k, 0, get(corner, b, faces[g, 1 + k], 0))
+            ring[b, k, 3], ring[b, k, 4] = CORNER_OF_G, 0.0
         for s in range(faces[f, 0]):
             a = get(corner, b, faces[f, 1 + s], 0)
-            out = (get(corner, b, faces[f, 1 + (s + 1) % faces[f, 0]], 0) - a).cross(n).normalized()
-            kept = 0
+            along = get(corner, b, faces[f, 1 + (s + 1) % faces[f, 0]], 0) - a
+            out, kept = along.cross(n).normalized(), CORNERS
             for k in range(count):
-                p = vec3([ring[b, 0, k, r] for r in ti.static(range(3))])
-                q = vec3([ring[b, 0, (k + 1) % count, r] for r in ti.static(range(3))])
+                p, q = get(ring, b, k, 0), get(ring, b, (k + 1) % count, 0)
                 dp, dq = out.dot(p - a), out.dot(q - a)
-                if dp <= 0 and kept < CORNERS:
-                    for r in ti.static(range(3)):
-                        ring[b, 1, kept, r] = p[r]
+                if dp <= 0 and kept < 2 * CORNERS:
+                    for c in ti.static(range(RING)):
+                        ring[b, kept, c] = ring[b, k, c]
                     kept += 1
-                if dp * dq < 0 and kept < CORNERS:
-                    cut = p + dp / (dp - dq) * (q - p)
-                    for r in ti.static(range(3)):
-                        ring[b, 1, kept, r] = cut[r]
+                if dp * dq < 0 and kept < 2 * CORNERS:
+                    put(ring, b, kept, 0, p + dp / (dp - dq) * (q - p))
+                    ring[b, kept, 3], ring[b, kept, 4] = CROSSING, ring[b, k, 4]
+                    if ring[b, k, 4] == 1:
+                        ring[b, kept, 3] = CORNER_OF_F
+                    if dp < 0:
+                        ring[b, kept, 4] = 1.0
+                    put(ring, b, kept, 5, along)
+                    put(ring, b, kept, 8, q - p)
                     kept += 1
-            count = kept
+            count = kept - CORNERS
             for k in range(count):
-                for r in ti.static(range(3)):
-                    ring[b, 0, k, r] = ring[b, 1, k, r]
+                for c in ti.static(range(RING)):
+                    ring[b, k, c] = ring[b, CORNERS + k, c]
         return count
 
     @ti.real_func
     def follow(b: ti.i32, c: ti.i32, dt: real, body: d3, balls: d2, contact: d3, who: flags3):
         """Fill the contact's normal and arms dt from now, and the levers halfway, from the velocities of this moment.
 
-        A corner stays with its body and the normal with the other; the point of a ball stays under its centre. Both bodies
-        have their levers from the same point, so that their angular momentum is kept to round-off.
+        A corner stays with its body, a crossing on both edges, the point of a ball under its centre; the normal stays with the
+        face, or normal to both edges. Both bodies have their levers from the same point, so that their angular momentum is kept to round-off.
         """
         i, j, kind = who[b, c, FIRST], who[b, c, SECOND], who[b, c, KIND]
-        p, n, along = get(contact, b, c, POINT), get(contact, b, c, NORMAL), get(contact, b, c, ALONG)
+        p, n = get(contact, b, c, POINT), get(contact, b, c, NORMAL)
+        d, e = get(contact, b, c, EDGE1), get(contact, b, c, EDGE2)
         xi, xj, vi, vj = get(body, b, i, X), get(body, b, j, X), get(body, b, i, V), get(body, b, j, V)
         wi, wj = get9(body, b, i, J) @ get(body, b, i, L), get9(body, b, j, J) @ get(body, b, j, L)
         ui, uj = vi + wi.cross(p - xi), vj + wj.cross(p - xj)
         moves, turns = ui, wj.cross(n)
+        if who[b, c, RIDE] == ON_SECOND:
+            moves = uj
+        elif who[b, c, RIDE] == CROSSING:
+            moves = ui - d * ((ui - uj).cross(e).dot(n) / d.cross(e).dot(n))
         if kind == FACE1:
-            moves, turns = uj, wi.cross(n)
+            turns = wi.cross(n)
         elif kind == EDGES:
-            moves, turns = 0.5 * (ui + uj), 0.5 * (wi + wj).cross(n)
+            turns = ((wi.cross(d)).cross(e) + d.cross(wj.cross(e))) / d.cross(e).dot(n)
+            turns -= n * n.dot(turns)
         elif kind == BALL or kind == FLAT:
             centre = vi + wi.cross(p + balls[i, 4] * n - xi)
             if kind == BALL:
@@ -253,7 +278,7 @@ def functions() -> SimpleNamespace:
                     rj = balls[j, 4]
                 rel = centre - vj - wj.cross(p - rj * n - xj)
                 rel -= n * n.dot(rel)
-                turns = (rel - along * along.dot(rel)) / (balls[i, 4] + rj) + along * along.dot(turns)
+                turns = (rel - e * e.dot(rel)) / (balls[i, 4] + rj) + e * e.dot(turns)
             moves = centre - balls[i, 4] * turns
         put(contact, b, c, NORMAL_THEN, (n + dt * turns).normalized())
         put(contact, b, c, ARM1, p + dt * moves - xi - dt * vi)
@@ -262,8 +287,8 @@ def functions() -> SimpleNamespace:
         put(contact, b, c, LEVER2, p + 0.5 * dt * moves - xj - 0.5 * dt * vj)
 
     @ti.real_func
-    def add(b: ti.i32, c: ti.i32, i: ti.i32, j: ti.i32, pair: ti.i32, kind: ti.i32, key: ti.i32, p: vec3, n: vec3, along: vec3,
-            gap: real, sure: ti.i32, touch: real, settle: real, body: d3, contact: d3, who: flags3, mark: flags) -> ti.i32:  # fmt: skip
+    def add(b: ti.i32, c: ti.i32, i: ti.i32, j: ti.i32, pair: ti.i32, kind: ti.i32, ride: ti.i32, key: ti.i32, p: vec3, n: vec3,
+            edge1: vec3, edge2: vec3, gap: real, sure: ti.i32, touch: real, settle: real, body: d3, contact: d3, who: flags3, mark: flags) -> ti.i32:  # fmt: skip
         """Write contact c; the number of contacts then. One that approaches fast touches when it does, not a little before."""
         if c < contact.shape[1]:
             ui = get(body, b, i, V) + get(body, b, i, W).cross(p - get(body, b, i, X))
@@ -271,13 +296,14 @@ def functions() -> SimpleNamespace:
             touches = ti.cast(sure == 1 or gap <= 1e-4 * touch or (gap <= touch and (uj - ui).dot(n) <= settle), ti.i32)
             put(contact, b, c, POINT, p)
             put(contact, b, c, NORMAL, n)
-            put(contact, b, c, ALONG, along)
+            put(contact, b, c, EDGE1, edge1)
+            put(contact, b, c, EDGE2, edge2)
             contact[b, c, GAP] = gap
             code = pair * 4096 + kind * 512 + key % 512
             if who[b, c, KEY] != code:  # the last impulse was another contact's and is no start for this one
                 put(contact, b, c, HOLD, vec3(0.0))
             who[b, c, FIRST], who[b, c, SECOND], who[b, c, KEY] = i, j, code
-            who[b, c, PAIR], who[b, c, KIND], who[b, c, TOUCHES] = pair, kind, touches
+            who[b, c, PAIR], who[b, c, KIND], who[b, c, RIDE], who[b, c, TOUCHES] = pair, kind, ride, touches
             if touches == 1:
                 mark[b, pair] = CLOSED
         return ti.min(c + 1, contact.shape[1])

@@ -8,7 +8,7 @@ step of length h goes from event to event:
    with those of e = 0, which cannot, up to the largest share that keeps the energy.
 2. Contact. Forces, constant until the next event, keep the points that touch from approaching at its end, within Coulomb's cone.
 3. The bodies advance to the first impact of a pair, a root of its gap (regula falsi, Illinois), or of a further point of bodies
-   that touch already, where the gap is taken as linear. Overlap of third order in h is taken out by moving bodies apart.
+   that touch already, where the gap is taken as linear; what that misses is cut at twice the gap that counts as touch. Overlap of third order in h is taken out by moving bodies apart.
 """
 # pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
 
@@ -18,9 +18,9 @@ from types import SimpleNamespace
 
 from video2phys.backend import taichi
 from video2phys.simulate.rigid.several_contact import (
-    ALONG, ARM1, ARM2, BALL, CENTRE, CLOSED, CORNER, DRAG, EDGES, FACE1, FACE2, FIRST, FLAT, FORCE, GAP, GOAL, HOLD, INVERSE, J,
-    K_ACROSS, K_NORMAL, KIND, L, LEVER1, LEVER2, LIGHT, M, M_REST, MIDDLE, MU, NORMAL, NORMAL_THEN, OPEN, ORIGIN, P, P_REST, PAIR,
-    POINT, POINTS, PULSE, Q, Q_THEN, REACH, SECOND, STRUCK, TORQUE, TOUCHES, U, V, W, X, X_THEN, E, functions,
+    ARM1, ARM2, BALL, CENTRE, CLOSED, CORNER_OF_F, CORNER_OF_G, CROSSING, DRAG, E, EDGES, FACE2, FAR, FIRST, FLAT, FORCE, GAP, GOAL, HOLD,
+    INVERSE, J, K_ACROSS, K_NORMAL, L, LEVER1, LIGHT, M, M_REST, MIDDLE, MU, NORMAL, NORMAL_THEN, ON_FIRST, ON_SECOND, OPEN, ORIGIN,
+    P, P_REST, PAIR, POINT, POINTS, PULSE, Q, Q_THEN, REACH, SECOND, STRUCK, TORQUE, TOUCHES, U, V, W, X, X_THEN, functions,
 )  # fmt: skip
 from video2phys.simulate.rigid.spatial_geometry import functions as one_body
 
@@ -64,8 +64,8 @@ def kernels() -> SimpleNamespace:
 
     @ti.real_func
     def gather(b: ti.i32, normal: vec3, offset: real, touch_share: real, settle: real, body: d3, balls: d2, table: flags,
-               faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, ring: d4, free: flags, contact: d3, who: flags3,
-               mark: flags) -> ti.i32:  # fmt: skip
+               faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, ring: d3, free: flags, contact: d3, who: flags3,
+               mark: flags, depth: d2) -> ti.i32:  # fmt: skip
         """Fill the contacts, `mark` of the pairs, and `free` of the corners: those that the plane does not touch. Their number."""
         count, plane, none = 0, body.shape[1] - 1, vec3(0.0)
         for pair in range(pairs.shape[0]):
@@ -76,7 +76,7 @@ def kernels() -> SimpleNamespace:
                 if balls[i, 4] > 0:
                     p = get(body, b, i, ORIGIN) - balls[i, 4] * normal
                     if p.dot(normal) - offset <= touch:
-                        count = add(b, count, i, j, pair, FLAT, 0, p, normal, none, p.dot(normal) - offset, 0, touch, settle, body,
+                        count = add(b, count, i, j, pair, FLAT, ON_FIRST, 0, p, normal, none, none, p.dot(normal) - offset, 0, touch, settle, body,
                                     contact, who, mark)  # fmt: skip
                 else:
                     x, v, w, all_, k = get(body, b, i, X), get(body, b, i, V), get(body, b, i, W), 0, 0
@@ -89,15 +89,16 @@ def kernels() -> SimpleNamespace:
                         if free[b, p] == 0:
                             if all_ <= POINTS or (k * POINTS) % all_ < POINTS:  # POINTS of them, evenly
                                 at = get(corner, b, p, 0)
-                                count = add(b, count, i, j, pair, CORNER, p, at, normal, none, at.dot(normal) - offset, 1, touch, settle,
-                                            body, contact, who, mark)  # fmt: skip
+                                count = add(b, count, i, j, pair, FACE2, ON_FIRST, p, at, normal, none, none, at.dot(normal) - offset, 1,
+                                            touch, settle, body, contact, who, mark)  # fmt: skip
                             k += 1
             else:
                 touch = touch_share * ti.min(balls[i, 3], balls[j, 3])
                 hit = between(b, i, j, touch, body, balls, table, faces, edges, corner, side)
+                depth[b, pair] = ti.min(hit.gap, 0.0) - 2 * touch
                 if hit.gap <= touch and (hit.kind == BALL or hit.kind == FLAT):
                     p = get(body, b, i, ORIGIN) - balls[i, 4] * hit.normal
-                    count = add(b, count, i, j, pair, hit.kind, 0, p, hit.normal, hit.along, hit.gap, 0, touch, settle, body, contact, who,
+                    count = add(b, count, i, j, pair, hit.kind, ON_FIRST, 0, p, hit.normal, none, hit.along, hit.gap, 0, touch, settle, body, contact, who,
                                 mark)  # fmt: skip
                 elif hit.gap <= touch and hit.kind == EDGES:
                     p, q = get(corner, b, edges[hit.one, 0], 0), get(corner, b, edges[hit.two, 0], 0)
@@ -105,29 +106,36 @@ def kernels() -> SimpleNamespace:
                     across = d.cross(e)
                     p += d * (q - p).cross(e).dot(across) / across.norm_sqr()
                     q += e * (q - p).cross(d).dot(across) / across.norm_sqr()
-                    count = add(b, count, i, j, pair, EDGES, 0, 0.5 * (p + q), hit.normal, none, hit.gap, 0, touch, settle, body, contact,
-                                who, mark)  # fmt: skip
+                    count = add(b, count, i, j, pair, EDGES, CROSSING, 0, 0.5 * (p + q), hit.normal, d, e, hit.gap, 0, touch, settle,
+                                body, contact, who, mark)  # fmt: skip
                 elif hit.gap <= touch:
-                    other = j
+                    other, rides = j, ON_SECOND
                     if hit.kind == FACE2:
-                        other = i
+                        other, rides = i, ON_FIRST
                     n = get(side, b, hit.one, 0)
                     number = clip(b, hit.one, incident(b, other, hit.two, n, table, faces, side), faces, corner, side, ring)
                     all_, k, reach = 0, 0, ti.max(hit.gap, 0.0) + REACH * ti.min(balls[i, 3], balls[j, 3])
                     for c in range(number):
-                        p = vec3([ring[b, 0, c, r] for r in ti.static(range(3))])
+                        p = get(ring, b, c, 0)
                         all_ += ti.cast(n.dot(p) - side[b, hit.one, 3] <= reach, ti.i32)
                     for c in range(number):
-                        p = vec3([ring[b, 0, c, r] for r in ti.static(range(3))])
+                        p = get(ring, b, c, 0)
                         gap = n.dot(p) - side[b, hit.one, 3]
                         if gap <= reach:
                             if all_ <= POINTS or (k * POINTS) % all_ < POINTS:
-                                count = add(b, count, i, j, pair, hit.kind, k, p - 0.5 * gap * n, hit.normal, none, gap, 0, touch, settle,
-                                            body, contact, who, mark)  # fmt: skip
+                                ride, edge1, edge2 = rides, get(ring, b, c, 5), get(ring, b, c, 8)
+                                if ring[b, c, 3] == CROSSING:
+                                    ride = CROSSING
+                                elif ring[b, c, 3] == CORNER_OF_F:
+                                    ride = ON_FIRST + ON_SECOND - rides
+                                if hit.kind == FACE2:
+                                    edge1, edge2 = edge2, edge1
+                                count = add(b, count, i, j, pair, hit.kind, ride, k, p - 0.5 * gap * n, hit.normal, edge1, edge2, gap, 0,
+                                            touch, settle, body, contact, who, mark)  # fmt: skip
                             k += 1
                     if mark[b, pair] == OPEN and hit.gap <= 1e-4 * touch:  # the clipping left nothing of the lowest corner
-                        count = add(b, count, i, j, pair, hit.kind, POINTS, get(corner, b, hit.two, 0), hit.normal, none, hit.gap, 1, touch,
-                                    settle, body, contact, who, mark)  # fmt: skip
+                        count = add(b, count, i, j, pair, hit.kind, rides, POINTS, get(corner, b, hit.two, 0), hit.normal, none, none,
+                                    hit.gap, 1, touch, settle, body, contact, who, mark)  # fmt: skip
         return count
 
     @ti.real_func
@@ -332,8 +340,8 @@ def kernels() -> SimpleNamespace:
 
     @ti.real_func
     def nearest(b: ti.i32, t: real, normal: vec3, offset: real, body: d3, points: d2, planes: d2, balls: d2, table: flags,
-                faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, free: flags, mark: flags) -> real:  # fmt: skip
-        """Smallest gap, t from now, of all that does not touch now."""
+                faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, free: flags, mark: flags, depth: d2) -> real:  # fmt: skip
+        """Smallest gap, t from now, of all that does not touch now; for polyhedra that do, what is left until they overlap further."""
         place(b, t, body, points, planes, table, balls, corner, side)
         least = 1e300
         for pair in range(pairs.shape[0]):
@@ -343,20 +351,23 @@ def kernels() -> SimpleNamespace:
                 if balls[i, 4] > 0:
                     if mark[b, pair] == OPEN:
                         least = ti.min(least, high)
-                elif high > 0:
+                elif high > FAR * balls[i, 3]:
                     least = ti.min(least, high)
                 else:
                     for p in range(table[i, 0], table[i, 1]):
                         if free[b, p] == 1:
                             least = ti.min(least, get(corner, b, p, 0).dot(normal) - offset)
-            elif mark[b, pair] == OPEN:
-                least = ti.min(least, between(b, i, j, 0.0, body, balls, table, faces, edges, corner, side).gap)
+            elif mark[b, pair] == OPEN or balls[i, 4] == 0:
+                gap = between(b, i, j, 0.0, body, balls, table, faces, edges, corner, side).gap
+                if mark[b, pair] == CLOSED:
+                    gap -= depth[b, pair]
+                least = ti.min(least, gap)
         return least
 
     @ti.real_func
     def until(b: ti.i32, count: ti.i32, left: real, small: real, settle: real, normal: vec3, offset: real, body: d3, points: d2,
               planes: d2, balls: d2, table: flags, faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, free: flags,
-              contact: d3, who: flags3, mark: flags) -> real:  # fmt: skip
+              contact: d3, who: flags3, mark: flags, depth: d2) -> real:  # fmt: skip
         """Time to the next impact, or `left` if there is none before; the bodies are placed there."""
         take = left
         for c in range(count):
@@ -372,14 +383,15 @@ def kernels() -> SimpleNamespace:
                     take = ti.min(take, gap / approach)
         low, high, side_, low_gap, high_gap, going, turn = 0.0, take, 0, 0.0, 1.0, 1, 0
         while going == 1:
-            least = nearest(b, take, normal, offset, body, points, planes, balls, table, faces, edges, pairs, corner, side, free, mark)
+            least = nearest(b, take, normal, offset, body, points, planes, balls, table, faces, edges, pairs, corner, side, free, mark,
+                            depth)  # fmt: skip
             if turn == 0:
                 high_gap = least
                 if least >= 0:
                     going = 0
                 else:
                     low_gap = nearest(b, 0.0, normal, offset, body, points, planes, balls, table, faces, edges, pairs, corner, side, free,
-                                      mark)  # fmt: skip
+                                      mark, depth)  # fmt: skip
             elif ti.abs(least) < small or high - low < 1e-15 or turn > 60:
                 going = 0
             elif least > 0:
@@ -399,8 +411,8 @@ def kernels() -> SimpleNamespace:
 
     @ti.kernel
     def roll(points: d2, planes: d2, faces: flags, edges: flags, table: flags, balls: d2, pairs: flags, times: d2, steps: flags,
-             gravity_in: d2, normal_in: d2, offset_in: d1, touch: real, settle: real, body: d3, corner: d3, side: d3, ring: d4,
-             free: flags, contact: d3, who: flags3, mark: flags, out: d4, hits: flags3):  # fmt: skip
+             gravity_in: d2, normal_in: d2, offset_in: d1, touch: real, settle: real, body: d3, corner: d3, side: d3, ring: d3,
+             free: flags, contact: d3, who: flags3, mark: flags, depth: d2, out: d4, hits: flags3):  # fmt: skip
         # the CPU back-end gives a thread 512 iterations at least, so only every 512th does work: one scene each
         ti.loop_config(block_dim=64)
         for slot in range(body.shape[0] * 512):
@@ -423,7 +435,7 @@ def kernels() -> SimpleNamespace:
                             place(b, 0.0, body, points, planes, table, balls, corner, side)
                             start(b, 0.0, body)
                             count = gather(b, normal, offset, touch, settle, body, balls, table, faces, edges, pairs, corner, side, ring,
-                                           free, contact, who, mark)  # fmt: skip
+                                           free, contact, who, mark, depth)  # fmt: skip
                             separate(b, count, touch, body, balls, contact, who)
                             impact(b, frame, count, settle, body, balls, contact, who, mark, hits)
                             start(b, 0.0, body)
@@ -431,7 +443,7 @@ def kernels() -> SimpleNamespace:
                             before, take = left, left
                             if events <= EVENTS:
                                 take = until(b, count, left, small, settle, normal, offset, body, points, planes, balls, table, faces,
-                                             edges, pairs, corner, side, free, contact, who, mark)  # fmt: skip
+                                             edges, pairs, corner, side, free, contact, who, mark, depth)  # fmt: skip
                             else:
                                 place(b, left, body, points, planes, table, balls, corner, side)
                             for i in range(balls.shape[0]):
