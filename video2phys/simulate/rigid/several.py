@@ -127,8 +127,8 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
 
     Raises BadInput for times that do not ascend, for states of another number of bodies, and for bodies that overlap at the start.
     """
-    from video2phys.simulate.rigid.several_contact import CONTACT, CORNERS, POINTS, RING, TOUCHES
     from video2phys.simulate.rigid.several_kernel import kernels
+    from video2phys.simulate.rigid.several_layout import CONTACT, CORNERS, POINTS, RING, TOUCHES
 
     times = np.atleast_2d(np.asarray(times, float))
     if times.shape[1] < 1 or np.any(np.diff(times) < 0):
@@ -200,12 +200,14 @@ def _centres(params: Params, state: State) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _pack(params: Params, scene: Scene, state: State, B: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of all bodies and of the plane for the kernel, and (B,) where something is not finite, which there stands still."""
-    from video2phys.simulate.rigid import several_contact as row
+    from video2phys.simulate.rigid import several_layout as row
 
     count = len(scene.solids.balls)
     for name, a in vars(state).items():
         if a.ndim != 3 or a.shape[1] != count:
-            raise BadInput(f"{name} of the state has shape {a.shape}, the scene has {count} bodies.", fix="Give (B, O, 3); rotation (B, O, 4).")
+            raise BadInput(
+                f"{name} of the state has shape {a.shape}, the scene has {count} bodies.", fix="Give (B, O, 3); rotation (B, O, 4)."
+            )
     x, v, R = _centres(params, state)
     L = np.einsum("boij,bojk,bolk,bol->boi", R, params.inertia, R, state.spin)
     given = (x, state.rotation, v, L, params.mass, params.inertia, params.friction, params.restitution, params.gravity, params.normal)

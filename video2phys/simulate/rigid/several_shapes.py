@@ -53,7 +53,7 @@ def solids(shapes: tuple[Shape, ...]) -> Solids:
 
 
 def polyhedron(points: np.ndarray) -> tuple[np.ndarray, list[list[int]], list[tuple[int, int, int, int]]]:
-    """Planes (F, 4), corners of each face counter-clockwise, and edges (corner, corner, face, face) of a hull; coplanar triangles joined."""
+    """Planes (F, 4), corners of each face counter-clockwise, and edges (corner, corner, face, face) of a hull."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -73,7 +73,7 @@ def polyhedron(points: np.ndarray) -> tuple[np.ndarray, list[list[int]], list[tu
         corners = sorted(corners)
         away = points[corners] - points[corners].mean(0)
         across = np.cross(plane[:3], away[0])
-        loops.append([corners[k] for k in np.argsort(np.arctan2(away @ across, away @ away[0] * np.linalg.norm(plane[:3])))])
+        loops.append([corners[k] for k in np.argsort(np.arctan2(away @ across, away @ away[0]))])
         for a, b in zip(loops[-1], [*loops[-1][1:], loops[-1][0]], strict=True):
             sides.setdefault((min(a, b), max(a, b)), []).append(f)
     seams = [(a, b, f[0], f[1]) for (a, b), f in sides.items() if len(f) == 2]
