@@ -4,7 +4,7 @@
 X, Q, V, L = 0, 3, 7, 10  # position of the centre of mass, quaternion, velocity, angular momentum
 FORCE, TORQUE = 13, 16  # acceleration of the centre, torque: constant until the next event
 U, W, P, M = 19, 22, 25, 28  # while impulses are solved: velocity, angular velocity, sums of the impulses and of their moments
-P_REST, M_REST = 31, 34  # those without restitution
+P_FULL, M_FULL = 31, 34  # those with all the restitution, where it would create energy
 J, INVERSE = 37, 46  # inverse inertia about world axes, and about body axes
 LIGHT, CENTRE, MU, E, DRAG = 55, 56, 59, 60, 61  # 1 / mass, centre of mass in body axes, friction, restitution, drag
 ORIGIN, MIDDLE = 62, 65  # where `place` has put the body: its origin, the centre of the sphere about it

@@ -139,21 +139,14 @@ def functions() -> SimpleNamespace:
 
     @ti.real_func
     def kinetic(b: ti.i32, share: real, body: d3) -> real:
-        """Energy of motion with `share` of the way from the impulses P_REST, M_REST to P, M."""
+        """Energy of motion with `share` of the way from the impulses P, M to P_FULL, M_FULL."""
         total = 0.0
         for i in range(body.shape[1] - 1):
-            p = get(body, b, i, at.P_REST) + share * (get(body, b, i, at.P) - get(body, b, i, at.P_REST))
-            m = get(body, b, i, at.M_REST) + share * (get(body, b, i, at.M) - get(body, b, i, at.M_REST))
-            v, l = get(body, b, i, at.V) + body[b, i, at.LIGHT] * p, get(body, b, i, at.L) + m  # noqa: E741
-            total += 0.5 * (v.norm_sqr() / body[b, i, at.LIGHT] + l.dot(get9(body, b, i, at.J) @ l))
+            p = get(body, b, i, at.P) + share * (get(body, b, i, at.P_FULL) - get(body, b, i, at.P))
+            m = get(body, b, i, at.M) + share * (get(body, b, i, at.M_FULL) - get(body, b, i, at.M))
+            v, turn = get(body, b, i, at.V) + body[b, i, at.LIGHT] * p, get(body, b, i, at.L) + m
+            total += 0.5 * (v.norm_sqr() / body[b, i, at.LIGHT] + turn.dot(get9(body, b, i, at.J) @ turn))
         return total
-
-    @ti.real_func
-    def keep(b: ti.i32, body: d3):
-        """P_REST and M_REST are the impulses just found."""
-        for i in range(body.shape[1] - 1):
-            put(body, b, i, at.P_REST, get(body, b, i, at.P))
-            put(body, b, i, at.M_REST, get(body, b, i, at.M))
 
     @ti.real_func
     def impact(b: ti.i32, frame: ti.i32, count: ti.i32, settle: real, body: d3, balls: d2, contact: d3, who: flags3, mark: flags,
@@ -186,32 +179,28 @@ def functions() -> SimpleNamespace:
                 for c in range(count):
                     if who[b, c, at.TOUCHES] == 1 and (fastest <= settle or shared(b, c, at.E, body, who) == 0):
                         mark[b, who[b, c, at.PAIR]] = at.STRUCK
-                keep(b, body)  # nothing yet
-                before = kinetic(b, 0.0, body)
+                before, share = kinetic(b, 0.0, body), 0.0
                 solve(b, count, least, body, contact, who, mark)
-                share = 1.0
-                if kinetic(b, 1.0, body) > before:
-                    keep(b, body)
+                if kinetic(b, 0.0, body) > before:
+                    for i in range(body.shape[1] - 1):
+                        put(body, b, i, at.P_FULL, get(body, b, i, at.P))
+                        put(body, b, i, at.M_FULL, get(body, b, i, at.M))
                     start(b, 0.0, body)
                     for c in range(count):
                         put(contact, b, c, at.GOAL, vec3(0.0))
                         put(contact, b, c, at.PULSE, vec3(0.0))
                     solve(b, count, least, body, contact, who, mark)
-                    # now P is without restitution and P_REST with it: share counts from the latter
-                    full, half, none = kinetic(b, 0.0, body), kinetic(b, 0.5, body), kinetic(b, 1.0, body)
-                    bend = 2 * (full + none - 2 * half)
+                    none, half, full = kinetic(b, 0.0, body), kinetic(b, 0.5, body), kinetic(b, 1.0, body)
+                    bend = 2 * (full + none - 2 * half)  # the energy is none + slope share + bend share^2
                     slope = full - none - bend
-                    inner = ti.max(slope * slope - 4 * bend * (none - before), 0.0)
-                    share = 1.0
                     if bend > 1e-14 * before:
-                        share = 1 - ti.min(ti.max((ti.sqrt(inner) - slope) / (2 * bend), 0.0), 1.0)
-                else:
-                    keep(b, body)
+                        inner = ti.max(slope * slope - 4 * bend * (none - before), 0.0)
+                        share = ti.min(ti.max((ti.sqrt(inner) - slope) / (2 * bend), 0.0), 1.0)
                 for i in range(body.shape[1] - 1):
-                    p = get(body, b, i, at.P_REST) + share * (get(body, b, i, at.P) - get(body, b, i, at.P_REST))
+                    p = get(body, b, i, at.P) + share * (get(body, b, i, at.P_FULL) - get(body, b, i, at.P))
+                    m = get(body, b, i, at.M) + share * (get(body, b, i, at.M_FULL) - get(body, b, i, at.M))
                     put(body, b, i, at.V, get(body, b, i, at.V) + body[b, i, at.LIGHT] * p)
-                    put(body, b, i, at.L, get(body, b, i, at.L) + get(body, b, i, at.M_REST)
-                        + share * (get(body, b, i, at.M) - get(body, b, i, at.M_REST)))  # fmt: skip
+                    put(body, b, i, at.L, get(body, b, i, at.L) + m)
                 for c in range(count):
                     if mark[b, who[b, c, at.PAIR]] == at.STRUCK:
                         mark[b, who[b, c, at.PAIR]] = at.CLOSED
