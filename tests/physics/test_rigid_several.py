@@ -268,8 +268,8 @@ def test_one_body_moves_as_in_the_simulator_of_one_body(kind):
     one = spatial.State(start.position[:, 0], start.rotation[:, 0], start.velocity[:, 0], start.spin[:, 0])
     want = spatial.rollout(alone, spatial.Scene(shape), one, t)
     assert got.hits[0].sum() == want.hits[0].sum()
-    assert np.abs(got.position[0, :, 0] - want.position[0]).max() < 1e-5
-    assert np.abs(rotation.between(got.rotation[0, :, 0], want.rotation[0])).max() < 1e-3
+    assert np.abs(got.position[0, :, 0] - want.position[0]).max() < 1e-8
+    assert np.abs(rotation.between(got.rotation[0, :, 0], want.rotation[0])).max() < 1e-6
 
 
 def test_a_box_dropped_on_a_box_ends_where_mujoco_has_it():

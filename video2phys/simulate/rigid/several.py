@@ -19,6 +19,7 @@ from video2phys.errors import BadInput
 from video2phys.simulate.clock import substeps
 from video2phys.simulate.rigid import inertia as moments
 from video2phys.simulate.rigid import rotation
+from video2phys.simulate.rigid import several_layout as at
 from video2phys.simulate.rigid.several_shapes import Solids, solids
 from video2phys.simulate.rigid.shapes import Shape
 
@@ -128,29 +129,29 @@ def rollout(params: Params, scene: Scene, state: State, times: np.ndarray) -> Tr
     Raises BadInput for times that do not ascend, for states of another number of bodies, and for bodies that overlap at the start.
     """
     from video2phys.simulate.rigid.several_kernel import kernels
-    from video2phys.simulate.rigid.several_layout import CONTACT, CORNERS, POINTS, RING, TOUCHES
 
     times = np.atleast_2d(np.asarray(times, float))
     if times.shape[1] < 1 or np.any(np.diff(times) < 0):
         raise BadInput("the times of a rollout must ascend.", fix="Sort the time stamps.")
-    B, T, s = _size(params, state, len(times)), times.shape[1], scene.solids
-    times, O = _batch(times, B), len(s.balls)  # noqa: E741
+    B, T, s, count = _size(params, state, len(times)), times.shape[1], scene.solids, len(scene.shapes)
+    times = _batch(times, B)
     body, bad = _pack(params, scene, state, B)
+    times = np.where(bad[:, None], times[:, :1], times)  # what is not finite stands still
     where = _workspace(s, B)
-    gaps = _measure(params, scene, body, where)
     radius = np.append(s.balls[:, 3], np.inf)[s.pairs].min(-1)
-    i, j = s.pairs.T
-    if np.any((gaps < -scene.overlap * radius) & ~bad[:, None]):
-        worst = int((gaps / radius).min(0).argmin())
-        other = "the plane" if j[worst] == O else f"body {j[worst]}"
-        raise BadInput(f"body {i[worst]} overlaps {other} at the start.", fix="Move it out, or make it smaller.")
-    most = POINTS * min(len(s.pairs), 6 * O)
-    out, hits = np.zeros((B, T, O, 13)), np.zeros((B, T, O), np.int32)
+    overlap = -_measure(params, scene, body, where)[~bad] / radius
+    if np.any(overlap > scene.overlap):
+        i, j = s.pairs[overlap.max(0).argmax()]
+        raise BadInput(
+            f"body {i} overlaps {f'body {j}' if j < count else 'the plane'} at the start.", fix="Move it out, or make it smaller."
+        )
     steps = substeps(np.maximum(np.diff(times), 1e-12), scene.largest_dt, most=1_000_000)
+    out, hits = np.zeros((B, T, count, 13)), np.zeros((B, T, count), np.int32)
+    most = at.POINTS * min(len(s.pairs), 6 * count)  # more than twelve neighbours find no room around a body of their size
     kernels().roll(
         *_arrays_of(s), times, np.ascontiguousarray(steps), *(_batch(a, B) for a in (params.gravity, params.normal)),
-        np.maximum(_batch(params.offset, B), -1e12), scene.touch, scene.settle, body, *where, np.zeros((B, 2 * CORNERS, RING)),
-        np.zeros((B, max(len(s.points), 1)), np.int32), np.zeros((B, most, CONTACT)), np.full((B, most, TOUCHES + 1), -1, np.int32),
+        np.maximum(_batch(params.offset, B), -1e12), scene.touch, scene.settle, body, *where, np.zeros((B, 2 * at.CORNERS, at.RING)),
+        np.zeros((B, max(len(s.points), 1)), np.int32), np.zeros((B, most, at.CONTACT)), np.full((B, most, at.WHO), -1, np.int32),
         np.zeros((B, len(s.pairs)), np.int32), np.zeros((B, len(s.pairs))), out, hits,
     )  # fmt: skip
     q = out[..., 3:7]
@@ -199,9 +200,7 @@ def _centres(params: Params, state: State) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _pack(params: Params, scene: Scene, state: State, B: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of all bodies and of the plane for the kernel, and (B,) where something is not finite, which there stands still."""
-    from video2phys.simulate.rigid import several_layout as row
-
+    """Rows of all bodies and of the plane for the kernel, and (B,) where something is not finite: such scenes are emptied of numbers."""
     count = len(scene.solids.balls)
     for name, a in vars(state).items():
         if a.ndim != 3 or a.shape[1] != count:
@@ -212,15 +211,15 @@ def _pack(params: Params, scene: Scene, state: State, B: int) -> tuple[np.ndarra
     L = np.einsum("boij,bojk,bolk,bol->boi", R, params.inertia, R, state.spin)
     given = (x, state.rotation, v, L, params.mass, params.inertia, params.friction, params.restitution, params.gravity, params.normal)
     bad = ~np.all([np.isfinite(_batch(a, B)).reshape(B, -1).all(-1) for a in given], 0)
-    body = np.zeros((B, count + 1, row.BODY))
+    body = np.zeros((B, count + 1, at.BODY))
     inverse = np.linalg.inv(np.where(np.isfinite(params.inertia), params.inertia, np.eye(3))).reshape(*params.inertia.shape[:2], 9)
-    columns = (row.X, x), (row.Q, state.rotation), (row.V, v), (row.L, L), (row.INVERSE, inverse), (row.LIGHT, 1 / params.mass), (
-        row.CENTRE, params.centre), (row.MU, params.friction), (row.E, params.restitution), (row.DRAG, params.drag)  # fmt: skip
+    columns = (at.X, x), (at.Q, state.rotation), (at.V, v), (at.L, L), (at.INVERSE, inverse), (at.LIGHT, 1 / params.mass), (
+        at.CENTRE, params.centre), (at.MU, params.friction), (at.E, params.restitution), (at.DRAG, params.drag)  # fmt: skip
     for k, a in columns:
         wide = a if a.ndim == 3 else a[..., None]
         body[:, :count, k : k + wide.shape[-1]] = wide
-    body[bad, :, : row.INVERSE] = 0.0
-    body[bad, :, row.Q] = 1.0
+    body[bad, :, : at.INVERSE] = 0.0
+    body[bad, :, at.Q] = 1.0
     return body, bad
 
 

@@ -24,7 +24,7 @@ from video2phys.simulate.rigid.several_contact import functions as geometry
 from video2phys.simulate.rigid.several_gather import functions as contacts
 from video2phys.simulate.rigid.several_solver import functions as solver
 
-EVENTS = 500  # impacts in one step; what is left of it then goes on without looking for more
+EVENTS = 500  # in one step: the last takes what is left of it without looking for more impacts
 
 
 @cache
@@ -132,7 +132,7 @@ def kernels() -> SimpleNamespace:
                     whole = times[b, frame] - times[b, frame - 1]
                     for _ in range(steps[b, frame - 1]):
                         left, events = whole / steps[b, frame - 1], 0
-                        while left > 1e-13 and still == 0:
+                        while left > 1e-13 and still == 0 and events <= EVENTS:
                             events += 1
                             place(b, 0.0, body, points, planes, table, balls, corner, side)
                             start(b, 0.0, body)
@@ -142,8 +142,10 @@ def kernels() -> SimpleNamespace:
                             impact(b, frame, count, settle, body, balls, contact, who, mark, hits)
                             start(b, 0.0, body)
                             still = hold(b, count, left, before, gravity, body, balls, contact, who, mark)
+                            if events > 1:
+                                still = 0  # in what is left of a step, even a body that falls may be slow
                             before, take = left, left
-                            if events <= EVENTS:
+                            if events < EVENTS:
                                 take = until(b, count, left, small, settle, normal, offset, body, points, planes, balls, table, faces,
                                              edges, pairs, corner, side, free, contact, who, mark, depth)  # fmt: skip
                             else:

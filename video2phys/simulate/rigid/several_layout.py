@@ -19,8 +19,9 @@ GOAL, PULSE, HOLD = 28, 31, 34  # velocity wanted; impulse; the impulse that hel
 K_NORMAL, K_ACROSS = 37, 38
 CONTACT = 39
 
-# and of `who` (B, C, 7): first body, second body, key of the contact, its pair, kind, what its point rides on, whether it touches
+# and of `who` (B, C, WHO): first body, second body, key of the contact, its pair, kind, what its point rides on, whether it touches
 FIRST, SECOND, KEY, PAIR, KIND, RIDE, TOUCHES = range(7)
+WHO = 7
 BALL, FLAT, FACE1, FACE2, EDGES = range(5)  # who gives the normal: a ball's centre, a face under a ball, a face of either body, edges
 ON_FIRST, ON_SECOND, CROSSING = range(3)  # a corner of either body, or where two edges cross
 
