@@ -210,6 +210,29 @@ def test_a_ball_that_strikes_a_box_off_centre_turns_it():
     assert slope == pytest.approx(pulse / 2 / M * (0.25 - t), rel=1e-6)
 
 
+def struck(given):
+    """Where a tumbling box that another has struck is after 0.4 s; speed, friction, restitution, offset (B, 4)."""
+    v, mu, e, b = np.asarray(given).T
+    zero = np.zeros(len(v))
+    p = free(STACK, friction=np.stack([mu, mu], 1), restitution=np.stack([e, e], 1))
+    x = np.stack([np.stack([zero, b, zero], 1), np.tile([0.4, 0, 0], (len(v), 1))], 1)
+    u = np.stack([np.stack([v, zero, zero], 1), np.zeros((len(v), 3))], 1)
+    start = state(x, u, [[1, 2, 3], [3, -2, 1]], [[0.3, 0.2, 0.1], [0.5, 0.1, 0.2]])
+    track = several.rollout(p, STACK, start, np.array([0, 0.4]))
+    assert np.all(track.hits[:, 1] == 1)
+    return track.position[:, 1, 1]
+
+
+def test_a_struck_box_moves_smoothly_with_all_that_is_given():
+    """Impacts fall between steps: differences neither jump (a step is 8e-4 of the way) nor depend on their width."""
+    at = np.array([1.5, 0.2, 0.9, 0.02])
+    line = struck(at + 1e-7 * np.arange(-5, 6)[:, None] * [1, 0, 0, 0])
+    assert np.abs(np.diff(line, 2, axis=0)).max() < 1e-12
+    for k in range(4):
+        wide, narrow = (np.diff(struck(at + h * np.eye(4)[k] * [[-1], [1]]), axis=0) / (2 * h) for h in (1e-5, 1e-6))
+        assert np.abs(wide - narrow).max() < 1e-6 * np.abs(wide).max() and np.abs(wide).max() > 0.05
+
+
 def test_energy_never_rises_in_a_heap():
     rng = np.random.default_rng(3)
     scene = several.Scene((BOX, BOX, BALL, shapes.cylinder(0.04, 0.12, 8), shapes.hull(rng.normal(size=(40, 3)) * 0.03)))

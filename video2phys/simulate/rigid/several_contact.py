@@ -62,7 +62,7 @@ def functions() -> SimpleNamespace:
     @ti.real_func
     def ball_on_ball(b: ti.i32, i: ti.i32, j: ti.i32, body: d3, balls: d2) -> apart:
         d = get(body, b, i, at.ORIGIN) - get(body, b, j, at.ORIGIN)
-        far = ti.max(d.norm(), 1e-300)
+        far = ti.max(d.norm(), real(1e-300))
         return apart(gap=far - balls[i, 4] - balls[j, 4], normal=d / far, along=vec3(0.0), kind=at.BALL, one=0, two=0)
 
     @ti.real_func
@@ -70,7 +70,7 @@ def functions() -> SimpleNamespace:
                      corner: d3, side: d3) -> apart:  # fmt: skip
         """From the centre of ball i to the nearest point of polyhedron j; inside, to the nearest face."""
         o = get(body, b, i, at.ORIGIN)
-        best = apart(gap=-1e300, normal=vec3(0.0), along=vec3(0.0), kind=at.FLAT, one=0, two=0)
+        best = apart(gap=real(-1e300), normal=vec3(0.0), along=vec3(0.0), kind=at.FLAT, one=0, two=0)
         for f in range(table[j, 2], table[j, 3]):
             high = get(side, b, f, 0).dot(o) - side[b, f, 3]
             if high > best.gap:
@@ -83,7 +83,7 @@ def functions() -> SimpleNamespace:
                 share = (o - a).dot(d) / d.dot(d)
                 off = o - a - ti.min(ti.max(share, 0.0), 1.0) * d
                 if off.norm() < best.gap:
-                    best.gap, best.normal, best.along, best.kind = off.norm(), off / ti.max(off.norm(), 1e-300), vec3(0.0), at.BALL
+                    best.gap, best.normal, best.along, best.kind = off.norm(), off / ti.max(off.norm(), real(1e-300)), vec3(0.0), at.BALL
                     if share > 0 and share < 1:
                         best.along = d.normalized()
             for f in range(table[j, 2], table[j, 3]):
@@ -101,10 +101,10 @@ def functions() -> SimpleNamespace:
     @ti.real_func
     def over_faces(b: ti.i32, i: ti.i32, j: ti.i32, table: flags, corner: d3, side: d3) -> apart:
         """Largest separation along the faces of i: `one` the face, `two` the lowest corner of j."""
-        best = apart(gap=-1e300, normal=vec3(0.0), along=vec3(0.0), kind=at.FACE1, one=0, two=0)
+        best = apart(gap=real(-1e300), normal=vec3(0.0), along=vec3(0.0), kind=at.FACE1, one=0, two=0)
         for f in range(table[i, 2], table[i, 3]):
             n = get(side, b, f, 0)
-            least, low = 1e300, 0
+            least, low = real(1e300), 0
             for p in range(table[j, 0], table[j, 1]):
                 high = n.dot(get(corner, b, p, 0)) - side[b, f, 3]
                 if high < least:
@@ -136,7 +136,7 @@ def functions() -> SimpleNamespace:
                         if n.dot(a - get(body, b, i, at.MIDDLE)) < 0:
                             n = -n
                         if n.dot(p - a) > best.gap:  # arcs on nearly the same circle may only seem to cross: measure
-                            low, high = 1e300, -1e300
+                            low, high = real(1e300), real(-1e300)
                             for k in range(table[i, 0], table[i, 1]):
                                 high = ti.max(high, n.dot(get(corner, b, k, 0)))
                             for k in range(table[j, 0], table[j, 1]):
@@ -169,7 +169,7 @@ def functions() -> SimpleNamespace:
     @ti.real_func
     def incident(b: ti.i32, body: ti.i32, low: ti.i32, n: vec3, table: flags, faces: flags, side: d3) -> ti.i32:
         """The face of the body that faces n most, of those at its corner `low`."""
-        least, found = 1e300, 0
+        least, found = real(1e300), 0
         for f in range(table[body, 2], table[body, 3]):
             here = 0
             for k in range(faces[f, 0]):

@@ -53,7 +53,7 @@ def functions() -> SimpleNamespace:
         elif kind == at.BALL or kind == at.FLAT:
             centre = vi + wi.cross(p + balls[i, 4] * n - xi)
             if kind == at.BALL:
-                radius = 0.0
+                radius = real(0.0)
                 if j < balls.shape[0]:
                     radius = balls[j, 4]
                 rel = centre - vj - wj.cross(p - radius * n - xj)

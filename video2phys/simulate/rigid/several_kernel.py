@@ -45,7 +45,7 @@ def kernels() -> SimpleNamespace:
                 faces: flags, edges: flags, pairs: flags, corner: d3, side: d3, free: flags, mark: flags, depth: d2) -> real:  # fmt: skip
         """Smallest gap, t from now, of all that does not touch now; for polyhedra that do, what is left until they overlap further."""
         place(b, t, body, points, planes, table, balls, corner, side)
-        least = 1e300
+        least = real(1e300)
         for pair in range(pairs.shape[0]):
             i, j = pairs[pair, 0], pairs[pair, 1]
             if j == body.shape[1] - 1:
@@ -83,7 +83,7 @@ def kernels() -> SimpleNamespace:
                 approach = -u.dot(get(contact, b, c, at.NORMAL))
                 if approach > settle and gap > 0:
                     take = ti.min(take, gap / approach)
-        low, high, side_, low_gap, high_gap, going, turn = 0.0, take, 0, 0.0, 1.0, 1, 0
+        low, high, side_, low_gap, high_gap, going, turn = real(0.0), take, 0, real(0.0), real(1.0), 1, 0
         while going == 1:
             least = nearest(b, take, normal, offset, body, points, planes, balls, table, faces, edges, pairs, corner, side, free, mark,
                             depth)  # fmt: skip
@@ -123,10 +123,10 @@ def kernels() -> SimpleNamespace:
             b = slot // 512
             gravity = vec3(gravity_in[b, 0], gravity_in[b, 1], gravity_in[b, 2])
             normal, offset = vec3(normal_in[b, 0], normal_in[b, 1], normal_in[b, 2]), offset_in[b]
-            small = 1e300
+            small = real(1e300)
             for i in range(balls.shape[0]):
                 small = ti.min(small, 1e-8 * touch * balls[i, 3])
-            still, before = 0, 1.0
+            still, before = 0, real(1.0)
             for frame in range(times.shape[1]):
                 if frame > 0:
                     whole = times[b, frame] - times[b, frame - 1]
@@ -176,7 +176,7 @@ def kernels() -> SimpleNamespace:
                 if j == balls.shape[0]:
                     least = get(body, b, i, at.ORIGIN).dot(normal) - balls[i, 4]
                     if balls[i, 4] == 0:
-                        least = 1e300
+                        least = real(1e300)
                         for p in range(table[i, 0], table[i, 1]):
                             least = ti.min(least, get(corner, b, p, 0).dot(normal))
                     gaps[b, pair] = least - offset_in[b]

@@ -103,7 +103,7 @@ def functions() -> SimpleNamespace:
                 t1 = t1.normalized()
                 t2 = n.cross(t1)
                 light = body[b, who[b, c, at.FIRST], at.LIGHT] + body[b, who[b, c, at.SECOND], at.LIGHT]
-                k_nn, k11, k12, k22 = light, light, 0.0, light
+                k_nn, k11, k12, k22 = light, light, real(0.0), light
                 for half in ti.static(range(2)):
                     inverse, r = get9(body, b, who[b, c, at.FIRST + half], at.J), get(contact, b, c, at.ARM1 + 3 * half)
                     k_nn += r.cross(n).dot(inverse @ get(contact, b, c, at.LEVER1 + 3 * half).cross(n))
@@ -115,7 +115,7 @@ def functions() -> SimpleNamespace:
                 push(b, c, get(contact, b, c, at.PULSE), body, contact, who)
         sweep, going = 0, count > 0
         while going:
-            change, size = 0.0, 1e-300
+            change, size = real(0.0), real(1e-300)
             for c in range(count):
                 if who[b, c, at.TOUCHES] == 1 and mark[b, who[b, c, at.PAIR]] >= least:
                     n, p, to = get(contact, b, c, at.NORMAL_THEN), get(contact, b, c, at.PULSE), get(contact, b, c, at.GOAL)
@@ -140,7 +140,7 @@ def functions() -> SimpleNamespace:
     @ti.real_func
     def kinetic(b: ti.i32, share: real, body: d3) -> real:
         """Energy of motion with `share` of the way from the impulses P, M to P_FULL, M_FULL."""
-        total = 0.0
+        total = real(0.0)
         for i in range(body.shape[1] - 1):
             p = get(body, b, i, at.P) + share * (get(body, b, i, at.P_FULL) - get(body, b, i, at.P))
             m = get(body, b, i, at.M) + share * (get(body, b, i, at.M_FULL) - get(body, b, i, at.M))
@@ -155,7 +155,7 @@ def functions() -> SimpleNamespace:
         going, turn = count > 0, 0
         while going:
             start(b, 0.0, body)
-            going, fastest = False, 0.0
+            going, fastest = False, real(0.0)
             for c in range(count):
                 if who[b, c, at.TOUCHES] == 1:
                     follow(b, c, 0.0, body, balls, contact, who)
@@ -179,7 +179,7 @@ def functions() -> SimpleNamespace:
                 for c in range(count):
                     if who[b, c, at.TOUCHES] == 1 and (fastest <= settle or shared(b, c, at.E, body, who) == 0):
                         mark[b, who[b, c, at.PAIR]] = at.STRUCK
-                before, share = kinetic(b, 0.0, body), 0.0
+                before, share = kinetic(b, 0.0, body), real(0.0)
                 solve(b, count, least, body, contact, who, mark)
                 if kinetic(b, 0.0, body) > before:
                     for i in range(body.shape[1] - 1):
