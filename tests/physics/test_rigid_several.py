@@ -224,7 +224,7 @@ def struck(given):
 
 
 def test_a_struck_box_moves_smoothly_with_all_that_is_given():
-    """Impacts fall between steps: differences neither jump (a step is 8e-4 of the way) nor depend on their width."""
+    """Impacts fall between steps: differences neither jump nor depend on their width."""
     at = np.array([1.5, 0.2, 0.9, 0.02])
     line = struck(at + 1e-7 * np.arange(-5, 6)[:, None] * [1, 0, 0, 0])
     assert np.abs(np.diff(line, 2, axis=0)).max() < 1e-12

@@ -7,7 +7,8 @@ incident face is clipped by the sides of the reference face; where two edges do,
 """
 # pyright: reportInvalidTypeForm=false, reportIndexIssue=false, reportCallIssue=false, reportOperatorIssue=false
 
-# No `from __future__ import annotations`: Taichi reads the annotations of its functions as objects.
+# No `from __future__ import annotations`: Taichi reads the annotations of its functions as objects. A local that begins as a
+# number has single precision in Taichi, whatever is assigned to it later, unless it begins as real(number).
 from functools import cache
 from types import SimpleNamespace
 
